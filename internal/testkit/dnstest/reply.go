@@ -29,7 +29,7 @@ type Reply struct {
 	WrongID       bool          // with another id
 	WrongQuestion bool          // about another name
 	NoResponseBit bool          // with QR clear
-	ForgeFirst    int           // so many answers with a wrong id come first, with address Forged
+	ForgeFirst    int           // over UDP: so many answers with a wrong id come first, with address Forged
 	RefuseEDNS    bool          // FORMERR for a question with an OPT record
 	Raw           []byte        // this instead of a message; the id of the question is put in front
 }
@@ -49,7 +49,11 @@ func (r Reply) packets(network string, req *dns.Msg, q dns.Question) [][]byte {
 		return [][]byte{append([]byte{byte(req.Id >> 8), byte(req.Id)}, r.Raw...)}
 	}
 	var out [][]byte
-	for i := range r.ForgeFirst {
+	forgeries := r.ForgeFirst
+	if network != "udp" {
+		forgeries = 0
+	}
+	for i := range forgeries {
 		forged := Reply{Addrs: []string{Forged}, TTL: 3600}.message(network, req, q)
 		forged.Id = req.Id + uint16(i) + 1
 		out = append(out, pack(forged))
