@@ -1,6 +1,7 @@
 package pin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,16 +54,10 @@ func NewDialer(o DialerOptions) (*Dialer, error) {
 	if o.Timeout < 0 || o.AttemptTimeout < 0 || o.Stagger < 0 {
 		return nil, errors.New("pin: dialer: times cannot be negative")
 	}
-	orElse := func(d, fallback time.Duration) time.Duration {
-		if d == 0 {
-			return fallback
-		}
-		return d
-	}
 	return &Dialer{
-		timeout:        orElse(o.Timeout, defaultDialTimeout),
-		attemptTimeout: orElse(o.AttemptTimeout, defaultAttemptTimeout),
-		stagger:        orElse(o.Stagger, defaultStagger),
+		timeout:        cmp.Or(o.Timeout, defaultDialTimeout),
+		attemptTimeout: cmp.Or(o.AttemptTimeout, defaultAttemptTimeout),
+		stagger:        cmp.Or(o.Stagger, defaultStagger),
 		self:           o.Self, check: o.Check, control: o.Control,
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -68,6 +69,24 @@ func TestDialReachesTheVettedAddress(t *testing.T) {
 				t.Errorf("reached %s", got)
 			}
 		})
+	}
+}
+
+func TestDialPassesASilentAddress(t *testing.T) {
+	t.Parallel()
+	full := fullListener(t)
+	origin := origintest.New(t, origintest.Options{
+		Addr: netip.AddrPortFrom(netip.MustParseAddr("127.1.0.2"), full.Port()).String(),
+	})
+	start := time.Now()
+	conn, err := newDialer(t, pin.DialerOptions{Stagger: 20 * time.Millisecond}).
+		Dial(t.Context(), vetted(full.Port(), "127.1.0.1", "127.1.0.2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if took := time.Since(start); took > time.Second || conn.RemoteAddr().String() != origin.Addr().String() {
+		t.Errorf("reached %s after %v", conn.RemoteAddr(), took)
 	}
 }
 
@@ -253,7 +272,7 @@ func TestRebinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !sameSet(second.Addrs, addrs("127.0.0.1")) {
+	if !slices.Equal(second.Addrs, addrs("127.0.0.1")) {
 		t.Errorf("the second request is judged on %v", second.Addrs)
 	}
 	asked := len(srv.Asked())

@@ -95,7 +95,12 @@ type VetError struct {
 }
 
 // Error implements error.
-func (e *VetError) Error() string { return fmt.Sprintf("pin: dial %s: %v", e.Addr, e.Err) }
+func (e *VetError) Error() string {
+	if !e.Addr.IsValid() {
+		return "pin: dial: " + e.Err.Error()
+	}
+	return fmt.Sprintf("pin: dial %s: %v", e.Addr, e.Err)
+}
 
 // Unwrap returns what lies under e.
 func (e *VetError) Unwrap() error { return e.Err }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxAddrs is how many addresses of an answer are kept. The rest is
-	// neither judged nor dialled.
+	// maxAddrs is how many addresses of an answer are kept, IPv4 first. The
+	// rest is neither judged nor dialled.
 	maxAddrs = 64
 	// maxWait is how long the second address family is waited for once the
 	// first has answered.
@@ -23,10 +23,14 @@ const (
 // errLate ends the wait for the second family.
 var errLate = errors.New("the other address family answered long before")
 
+// errBusy refuses a look-up that found no free slot.
+var errBusy = errors.New("too many look-ups are open")
+
 // half is the outcome for one address family.
 type half struct {
 	reply
-	err *DNSError
+	qtype uint16
+	err   *DNSError
 }
 
 // found reports whether the family has addresses.
@@ -57,6 +61,12 @@ func (r *Resolver) resolve(ctx context.Context, name string) (Answer, error) {
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return Answer{}, fail(KindTimeout, "%w", errBusy)
+	}
 
 	halves := make(chan half, 2)
 	for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA} {
@@ -72,6 +82,9 @@ func (r *Resolver) resolve(ctx context.Context, name string) (Answer, error) {
 		second.err = fail(KindTimeout, "%w", errLate)
 	}
 
+	if first.qtype != dns.TypeA {
+		first, second = second, first // the answer's order must not depend on the network
+	}
 	now := r.now()
 	a, err := merge(first, second, now)
 	if err != nil {
@@ -88,7 +101,7 @@ func (r *Resolver) resolve(ctx context.Context, name string) (Answer, error) {
 // server does not follow the chain itself. No name is asked for that
 // Options.Names refuses.
 func (r *Resolver) family(ctx context.Context, host string, qtype uint16) half {
-	out := half{reply: reply{ttl: maxTTL}}
+	out := half{reply: reply{ttl: maxTTL}, qtype: qtype}
 	name := host
 	for {
 		rep, err := r.ask(ctx, name, qtype)
@@ -146,8 +159,7 @@ func merge(a, b half, now time.Time) (Answer, error) {
 			ttl = min(ttl, halfTTL)
 		}
 	}
-	out.Addrs = unique(out.Addrs)
-	out.Addrs = slices.Clip(out.Addrs[:min(len(out.Addrs), maxAddrs)])
+	out.Addrs = unique(out.Addrs, maxAddrs)
 	out.Chain = chain
 	out.Expires = now.Add(ttl)
 	return out, nil

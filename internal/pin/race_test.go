@@ -22,18 +22,21 @@ func targetsOf(texts ...string) []netip.AddrPort {
 
 func TestInterleave(t *testing.T) {
 	t.Parallel()
-	for _, row := range []struct{ name, in, want []string }{
-		{[]string{"nothing"}, nil, nil},
-		{[]string{"IPv6 first, taking turns"}, []string{"192.0.2.1", "192.0.2.2", "2001:db8::1"}, []string{"2001:db8::1", "192.0.2.1", "192.0.2.2"}},
-		{[]string{"one family keeps its order"}, []string{"192.0.2.2", "192.0.2.1"}, []string{"192.0.2.2", "192.0.2.1"}},
+	for _, row := range []struct {
+		name     string
+		in, want []string
+	}{
+		{"nothing", nil, nil},
+		{"IPv6 first, taking turns", []string{"192.0.2.1", "192.0.2.2", "2001:db8::1"}, []string{"2001:db8::1", "192.0.2.1", "192.0.2.2"}},
+		{"one family keeps its order", []string{"192.0.2.2", "192.0.2.1"}, []string{"192.0.2.2", "192.0.2.1"}},
 		{
-			[]string{"more IPv6 than IPv4"},
+			"more IPv6 than IPv4",
 			[]string{"2001:db8::1", "2001:db8::2", "2001:db8::3", "192.0.2.1"},
 			[]string{"2001:db8::1", "192.0.2.1", "2001:db8::2", "2001:db8::3"},
 		},
 	} {
 		if got := interleave(targetsOf(row.in...)); !slices.Equal(got, targetsOf(row.want...)) {
-			t.Errorf("%s: %v, want %v", row.name[0], got, row.want)
+			t.Errorf("%s: %v, want %v", row.name, got, row.want)
 		}
 	}
 }

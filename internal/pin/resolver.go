@@ -1,6 +1,7 @@
 package pin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 const (
 	defaultTimeout = 2 * time.Second
 	defaultPins    = 4096
+	defaultLookups = 256
 )
 
 // Observer is told what the resolver does, for dns_queries_total and dns_pins.
@@ -47,6 +49,9 @@ type Options struct {
 	Names func(name string) error
 	// MaxPins bounds the pin table. Zero: 4096.
 	MaxPins int
+	// MaxLookups bounds how many names are being looked up at a time, each with
+	// two sockets. More wait, within Timeout. Zero: 256.
+	MaxLookups int
 	// Now is the clock for expiry. Nil: time.Now.
 	Now func() time.Time
 	// Observer may be nil.
@@ -70,13 +75,14 @@ type Resolver struct {
 	now      func() time.Time
 	observer Observer
 	pins     *table
+	slots    chan struct{} // one element for each look-up under way
 	flights  flights
 }
 
 // NewResolver checks o and reads the system's servers.
 func NewResolver(o Options) (*Resolver, error) {
-	if o.Timeout < 0 || o.MaxPins < 0 {
-		return nil, errors.New("pin: resolver: timeout and number of pins cannot be negative")
+	if o.Timeout < 0 || o.MaxPins < 0 || o.MaxLookups < 0 {
+		return nil, errors.New("pin: resolver: neither the timeout nor a limit can be negative")
 	}
 	servers, err := parseServers(o.Servers, o.ResolvConf)
 	if err != nil {
@@ -87,20 +93,14 @@ func NewResolver(o Options) (*Resolver, error) {
 		return nil, err
 	}
 	r := &Resolver{
-		servers: servers, timeout: o.Timeout, hosts: hosts,
+		servers: servers, timeout: cmp.Or(o.Timeout, defaultTimeout), hosts: hosts,
 		names: o.Names, now: o.Now, observer: o.Observer,
-	}
-	if r.timeout == 0 {
-		r.timeout = defaultTimeout
+		pins:  newTable(cmp.Or(o.MaxPins, defaultPins)),
+		slots: make(chan struct{}, cmp.Or(o.MaxLookups, defaultLookups)),
 	}
 	if r.now == nil {
 		r.now = time.Now
 	}
-	size := o.MaxPins
-	if size == 0 {
-		size = defaultPins
-	}
-	r.pins = newTable(size)
 	return r, nil
 }
 
@@ -124,7 +124,7 @@ func staticHosts(hosts map[string][]netip.Addr) (map[string][]netip.Addr, error)
 				return nil, fmt.Errorf("pin: static host %q: address %q: write an IP address without a zone", text, a)
 			}
 		}
-		out[name] = unique(addrs)
+		out[name] = unique(addrs, len(addrs))
 	}
 	return out, nil
 }
@@ -133,8 +133,8 @@ func staticHosts(hosts map[string][]netip.Addr) (map[string][]netip.Addr, error)
 // looked up again or displaced.
 func (r *Resolver) Pins() int { return r.pins.len() }
 
-// Lookup returns the addresses of host, from the pin table while the last
-// answer lives. Callers that ask while a look-up is under way share it; an
+// Lookup returns the addresses of host, a DNS name and not an address literal,
+// from the pin table while the last answer lives. Callers that ask while a look-up is under way share it; an
 // answer with a TTL of zero goes to those callers and to nobody else. Failures
 // are not kept. The error is a *DNSError.
 func (r *Resolver) Lookup(ctx context.Context, host string) (Answer, error) {
@@ -219,10 +219,14 @@ func (r *Resolver) observe(qtype uint16, err *DNSError) {
 	r.observer.DNSQuery(dns.TypeToString[qtype], result)
 }
 
-// unique returns addrs without duplicates, in a slice of its own.
-func unique(addrs []netip.Addr) []netip.Addr {
-	out := make([]netip.Addr, 0, len(addrs))
+// unique returns the first limit different addresses of addrs, in a slice of
+// its own.
+func unique(addrs []netip.Addr, limit int) []netip.Addr {
+	out := make([]netip.Addr, 0, min(len(addrs), limit))
 	for _, a := range addrs {
+		if len(out) == limit {
+			break
+		}
 		if !slices.Contains(out, a) {
 			out = append(out, a)
 		}
