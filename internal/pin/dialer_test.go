@@ -160,6 +160,29 @@ func TestChecksRunOnTheSocket(t *testing.T) {
 	}
 }
 
+// TestPeerIsCompared connects the socket elsewhere before Go does, as a filter
+// of the kernel may: connect(2) to the vetted address then says that the socket
+// is connected, and only the peer's address tells.
+func TestPeerIsCompared(t *testing.T) {
+	t.Parallel()
+	other := origintest.New(t, origintest.Options{Addr: "127.1.0.9"})
+	elsewhere := func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) {
+			to := &syscall.SockaddrInet4{Addr: other.Addr().Addr().As4(), Port: int(other.Port())}
+			if err := syscall.Connect(int(fd), to); err != nil && !errors.Is(err, syscall.EINPROGRESS) {
+				t.Error(err)
+			}
+		})
+	}
+	conn, err := newDialer(t, pin.DialerOptions{Control: elsewhere}).Dial(t.Context(), vetted(other.Port(), "127.1.0.1"))
+	if conn != nil || !errors.Is(err, pin.ErrPinMismatch) || pin.ReasonOf(err) != decision.URLPinMismatch {
+		t.Errorf("got %v, %v", conn, err)
+	}
+	if n := len(other.Seen()); n != 0 {
+		t.Errorf("the wrong peer saw %d requests", n)
+	}
+}
+
 func TestConnectFails(t *testing.T) {
 	t.Parallel()
 	port := closedPort(t)

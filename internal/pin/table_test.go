@@ -65,6 +65,9 @@ func TestPinsLiveAsLongAsTheAnswer(t *testing.T) {
 			if n := srv.AskedFor(host, dnstest.A); n != 2 {
 				t.Errorf("asked for A %d times, want 2", n)
 			}
+			if kept := r.Pins() == 1; kept != (row.want > 0) {
+				t.Errorf("%d pins: an answer for one use takes no place", r.Pins())
+			}
 		})
 	}
 }
