@@ -1,6 +1,8 @@
 package ipclass
 
 import (
+	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"slices"
 )
@@ -8,11 +10,18 @@ import (
 // Table classifies addresses. It never changes once it is made. The zero value
 // and nil call every address Reserved.
 type Table struct {
-	v4, v6 [256][]*Row // by first byte; in each, what wins comes first
-	global *Row        // what no row covers
-	zoned  *Row        // an address with a zone
-	none   *Row        // not an address, or IPv6 outside 2000::/3
+	v4     [256][]block4 // by first byte; in each, what wins comes first
+	v6     [256][]*Row
+	global *Row // what no row covers
+	zoned  *Row // an address with a zone
+	none   *Row // not an address, or IPv6 outside 2000::/3
 	ready  bool
+}
+
+// block4 is a row of IPv4 addresses, ready to be compared.
+type block4 struct {
+	base, mask uint32
+	row        *Row
 }
 
 // New builds the table from the embedded registries. Rows in extra win over
@@ -29,30 +38,39 @@ func New(extra ...Row) (*Table, error) {
 		none:   &Row{Name: "outside the global unicast space", Source: "RFC 4291", Class: Reserved},
 		ready:  true,
 	}
-	t.add(extra)
-	t.add(builtIn)
+	for _, list := range [][]Row{extra, builtIn} {
+		if err := t.add(list); err != nil {
+			return nil, err
+		}
+	}
 	return t, nil
 }
 
 // add appends rows to the buckets of the first bytes that they cover, the most
 // specific first.
-func (t *Table) add(list []Row) {
+func (t *Table) add(list []Row) error {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Row) int { return b.Prefix.Bits() - a.Prefix.Bits() })
 	for i := range list {
 		p := list[i].Prefix
-		buckets, first := &t.v6, p.Addr().AsSlice()[0]
-		if p.Addr().Is4() {
-			buckets = &t.v4
+		if !p.IsValid() || p != p.Masked() {
+			return fmt.Errorf("ipclass: block %s is not a masked prefix", p)
 		}
-		span := 1
-		if p.Bits() < 8 {
-			span = 1 << (8 - p.Bits())
+		if p.Addr().Is4In6() && list[i].Class != EmbeddedV4 {
+			return fmt.Errorf("ipclass: block %s: write the IPv4 block that is mapped", p)
 		}
-		for n := range span {
-			buckets[int(first)+n] = append(buckets[int(first)+n], &list[i])
+		first, span := int(p.Addr().AsSlice()[0]), 1<<max(0, 8-p.Bits())
+		for n := first; n < first+span; n++ {
+			if !p.Addr().Is4() {
+				t.v6[n] = append(t.v6[n], &list[i])
+				continue
+			}
+			b := p.Addr().As4()
+			mask := ^uint32(0) << (32 - p.Bits())
+			t.v4[n] = append(t.v4[n], block4{binary.BigEndian.Uint32(b[:]), mask, &list[i]})
 		}
 	}
+	return nil
 }
 
 // Lookup returns the class of a and the row that says so, which must not be
@@ -79,9 +97,10 @@ func (t *Table) Lookup(a netip.Addr) (Class, *Row) {
 
 func (t *Table) lookup4(a netip.Addr) (Class, *Row) {
 	b := a.As4()
-	for _, r := range t.v4[b[0]] {
-		if r.Prefix.Contains(a) {
-			return r.Class, r
+	n := binary.BigEndian.Uint32(b[:])
+	for i := range t.v4[b[0]] {
+		if block := &t.v4[b[0]][i]; n&block.mask == block.base {
+			return block.row.Class, block.row
 		}
 	}
 	return Global, t.global

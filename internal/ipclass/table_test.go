@@ -141,8 +141,7 @@ func TestExtraRowsWin(t *testing.T) {
 	}
 }
 
-// TestOnlyTwoBytesPatternsAreGlobal walks the whole IPv4 space in steps and
-// compares with the standard library: whatever net/netip knows to be special
+// TestNeverMilderThanNetip walks the whole IPv4 space in steps and compares with the standard library: whatever net/netip knows to be special
 // is never Global here.
 func TestNeverMilderThanNetip(t *testing.T) {
 	t.Parallel()
@@ -152,6 +151,20 @@ func TestNeverMilderThanNetip(t *testing.T) {
 		special := a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified()
 		if c, _ := tab.Lookup(a); special && c == ipclass.Global {
 			t.Fatalf("%s is Global", a)
+		}
+	}
+}
+
+func TestRowsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]netip.Prefix{
+		"no prefix at all":    {},
+		"host bits":           netip.MustParsePrefix("255.0.0.0/7"),
+		"a mapped IPv4 block": netip.MustParsePrefix("::ffff:127.1.0.0/112"),
+		"host bits in IPv6":   netip.MustParsePrefix("2001:db8::1/32"),
+	} {
+		if _, err := ipclass.New(ipclass.Row{Prefix: p, Class: ipclass.Global}); err == nil {
+			t.Errorf("%s is accepted", name)
 		}
 	}
 }

@@ -1,0 +1,52 @@
+package policy
+
+import "github.com/toolgate/toolgate/internal/decision"
+
+// command answers whether a may run a script. Its agent must hold a shell
+// tool: the one that the question names, else any that it holds.
+func (s *Snapshot) command(a *agent, req *decision.Request) decision.Decision {
+	d := s.shell(a, req)
+	if !d.Allowed() {
+		return d
+	}
+	return stricter(d, s.judge(a, req.Resource.ID))
+}
+
+// shell answers whether a holds the shell tool that would run the script.
+func (s *Snapshot) shell(a *agent, req *decision.Request) decision.Decision {
+	if req.Tool != "" {
+		if meta, ok := a.Tool(req.Tool); ok && meta.CommandArg == "" {
+			return refuse(a, decision.BadRequest, decision.LayerRequest, req.Tool+" runs no commands")
+		}
+		return settle(a, a.Decide(req.Tool, &req.Facts))
+	}
+	first := decision.Decision{Reason: decision.UnknownTool, Layer: decision.LayerName, Detail: "no shell tool is registered"}
+	for i, name := range a.Shells() {
+		d := settle(a, a.Decide(name, &req.Facts))
+		if d.Allowed() && !d.Would {
+			return d
+		}
+		if i == 0 {
+			first = d
+		}
+	}
+	return first
+}
+
+// judge asks the terminal guard about a script.
+func (s *Snapshot) judge(a *agent, script string) decision.Decision {
+	v := s.commands.Judge(script)
+	d := decision.Decision{
+		Reason: v.Reason, Layer: decision.LayerTerminal,
+		Detail: v.Detail, Rule: v.Rule, Position: v.Pos,
+	}
+	return withMode(a, d)
+}
+
+// terminalGate answers whether the terminal is switched on at all.
+func (s *Snapshot) terminalGate(a *agent) decision.Decision {
+	if s.commands.Enabled() {
+		return decision.Decision{Effect: decision.Allow, Reason: decision.CommandOK, Layer: decision.LayerTerminal}
+	}
+	return refuse(a, decision.TerminalDisabled, decision.LayerTerminal, "")
+}
