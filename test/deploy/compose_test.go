@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // composeFile is the part of the Compose specification that the file uses.
@@ -74,7 +75,7 @@ func checkCompose(data []byte) faults {
 	f.want(gate.Environment["ALLOW_LOOPBACK_TOOL_URLS"] == "false", "loopback is not off")
 	f.want(slices.Contains(gate.Volumes, "state:/var/lib/toolgate"), "the state folder is not a volume")
 	f.want(len(gate.Configs) == 1 && slices.Equal(gate.Command, []string{"serve", "-c", gate.Configs[0].Target}), "toolgate is not started on its config")
-	checkComposeAddresses(&f, c.Configs["policy"].Content, agent)
+	checkComposeAddresses(&f, c.Configs["policy"].Content, gate, agent)
 	return f
 }
 
@@ -97,12 +98,15 @@ func checkService(f *faults, name string, s service) {
 
 // checkComposeAddresses holds the agent's variables to the listeners of the
 // inline configuration.
-func checkComposeAddresses(f *faults, config string, agent service) {
-	l, err := listeners(config)
+func checkComposeAddresses(f *faults, config string, gate, agent service) {
+	set, err := settingsOf(config)
 	if err != nil {
 		*f = append(*f, err.Error())
 		return
 	}
+	grace, err := time.ParseDuration(gate.StopGrace)
+	f.want(err == nil && set.drainsIn(grace), "toolgate is killed before it has drained")
+	l := set.Listen
 	reach := func(name, addr string) string {
 		host, port, err := net.SplitHostPort(addr)
 		f.want(err == nil && host == "0.0.0.0", "listen."+name+" cannot be reached from another container")
@@ -136,6 +140,7 @@ func TestCompose(t *testing.T) {
 		{"a proxy on loopback", "proxy: 0.0.0.0:8181", "proxy: 127.0.0.1:8181", "cannot be reached"},
 		{"another proxy port", "proxy: 0.0.0.0:8181", "proxy: 0.0.0.0:3128", "HTTP_PROXY is not"},
 		{"another API port", "api: 0.0.0.0:8180", "api: 0.0.0.0:9180", "TOOLGATE_URL is not"},
+		{"no time to drain", "stop_grace_period: 60s", "stop_grace_period: 10s", "killed before"},
 		{"loopback on", `ALLOW_LOOPBACK_TOOL_URLS: "false"`, `ALLOW_LOOPBACK_TOOL_URLS: "true"`, "loopback is not off"},
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -85,11 +86,23 @@ type listen struct {
 	API, Proxy, Metrics string
 }
 
-// listeners reads the listen section of a configuration.
-func listeners(config string) (listen, error) {
-	var doc struct{ Listen listen }
-	err := yaml.Load([]byte(config), &doc)
-	return doc.Listen, err
+// settings is the part of a toolgate.yaml that its deployment depends on.
+type settings struct {
+	Listen       listen
+	DrainTimeout string `yaml:"drain_timeout"`
+}
+
+// settingsOf reads that part of a configuration.
+func settingsOf(config string) (settings, error) {
+	var s settings
+	err := yaml.Load([]byte(config), &s)
+	return s, err
+}
+
+// drainsIn reports whether toolgate has drained before it is killed.
+func (s settings) drainsIn(grace time.Duration) bool {
+	drain, err := time.ParseDuration(s.DrainTimeout)
+	return err == nil && drain > 0 && drain < grace
 }
 
 func TestPinned(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -217,7 +218,6 @@ func checkPodSpec(f *faults, s podSpec) {
 	f.want(!s.HostNetwork && !s.HostPID && !s.ShareProcessNamespace, "the pod shares a namespace it must not share")
 	f.want(s.SecurityContext.RunAsNonRoot, "the pod may run as root")
 	f.want(s.SecurityContext.SeccompProfile.Type == "RuntimeDefault", "the pod has no seccomp profile")
-	f.want(s.TerminationGracePeriod >= 30, "no time to drain")
 }
 
 func checkContainer(f *faults, c container) {
@@ -280,8 +280,10 @@ func checkVolumes(f *faults, m manifest, sidecar container) {
 // checkAddresses holds probes, annotations and proxy variables to the listeners
 // of the ConfigMap.
 func checkAddresses(f *faults, m manifest, sidecar, agent container) {
-	l, err := listeners(m.config.Data["toolgate.yaml"])
+	set, err := settingsOf(m.config.Data["toolgate.yaml"])
 	f.want(err == nil, fmt.Sprintf("ConfigMap: %v", err))
+	f.want(set.drainsIn(time.Duration(m.pod.Spec.TerminationGracePeriod)*time.Second), "toolgate is killed before it has drained")
+	l := set.Listen
 	for name, addr := range map[string]string{"api": l.API, "proxy": l.Proxy} {
 		host, _, err := net.SplitHostPort(addr)
 		f.want(err == nil && host == "127.0.0.1", "listen."+name+" is not on loopback")
@@ -370,6 +372,7 @@ func TestKubernetes(t *testing.T) {
 		{"another proxy port", "proxy: 127.0.0.1:8181", "proxy: 127.0.0.1:3128", "HTTP_PROXY is not"},
 		{"no lower-case variable", "name: https_proxy", "name: Https_proxy", "https_proxy is not"},
 		{"everything past the proxy", `"localhost,127.0.0.1,::1"`, `"localhost,127.0.0.1,::1,*"`, "turns the proxy off"},
+		{"no time to drain", "terminationGracePeriodSeconds: 60", "terminationGracePeriodSeconds: 30", "killed before"},
 		{"loopback on", `ALLOW_LOOPBACK_TOOL_URLS, value: "false"`, `ALLOW_LOOPBACK_TOOL_URLS, value: "true"`, "loopback is not off"},
 		{"metadata around the proxy", "169.254.0.0/16, ", "", "169.254.0.0/16 can be reached"},
 		{"a policy for another pod", "podSelector: {matchLabels: {app.kubernetes.io/name: agent}}", "podSelector: {matchLabels: {app.kubernetes.io/name: x}}", "does not select"},
