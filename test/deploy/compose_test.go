@@ -16,7 +16,6 @@ type composeFile struct {
 	Networks map[string]struct{ Internal bool }
 	Volumes  map[string]struct{}
 	Secrets  map[string]struct{ File string }
-	Configs  map[string]struct{ Content string }
 }
 
 type service struct {
@@ -40,7 +39,6 @@ type service struct {
 	StopGrace   string   `yaml:"stop_grace_period"`
 	Restart     string
 	Networks    []string
-	Configs     []struct{ Source, Target string }
 	Secrets     []string
 	Volumes     []string
 	Ports       []string
@@ -55,7 +53,8 @@ type service struct {
 	DependsOn map[string]struct{ Condition string } `yaml:"depends_on"`
 }
 
-func checkCompose(data []byte) faults {
+// checkCompose judges the file together with the policy that it mounts.
+func checkCompose(data, policy []byte) faults {
 	var c composeFile
 	if err := strict(data, &c); err != nil {
 		return faults{err.Error()}
@@ -74,8 +73,9 @@ func checkCompose(data []byte) faults {
 	f.want(agent.DependsOn["toolgate"].Condition == "service_healthy", "the agent does not wait for toolgate")
 	f.want(gate.Environment["ALLOW_LOOPBACK_TOOL_URLS"] == "false", "loopback is not off")
 	f.want(slices.Contains(gate.Volumes, "state:/var/lib/toolgate"), "the state folder is not a volume")
-	f.want(len(gate.Configs) == 1 && slices.Equal(gate.Command, []string{"serve", "-c", gate.Configs[0].Target}), "toolgate is not started on its config")
-	checkComposeAddresses(&f, c.Configs["policy"].Content, gate, agent)
+	f.want(slices.Contains(gate.Volumes, "./policy:/etc/toolgate:ro"), "the policy's folder is not mounted")
+	f.want(slices.Equal(gate.Command, []string{"serve", "-c", "/etc/toolgate/toolgate.yaml"}), "toolgate is not started on its policy")
+	checkComposeAddresses(&f, string(policy), gate, agent)
 	return f
 }
 
@@ -97,7 +97,7 @@ func checkService(f *faults, name string, s service) {
 }
 
 // checkComposeAddresses holds the agent's variables to the listeners of the
-// inline configuration.
+// policy.
 func checkComposeAddresses(f *faults, config string, gate, agent service) {
 	set, err := settingsOf(config)
 	if err != nil {
@@ -119,7 +119,8 @@ func checkComposeAddresses(f *faults, config string, gate, agent service) {
 
 func TestCompose(t *testing.T) {
 	t.Parallel()
-	run(t, read(t, filepath.Join(dir, "compose.yaml")), checkCompose, []mutation{
+	compose, policy := read(t, filepath.Join(dir, "compose.yaml")), read(t, filepath.Join(dir, "policy", "toolgate.yaml"))
+	run(t, compose, func(data []byte) faults { return checkCompose(data, policy) }, []mutation{
 		{"an unknown key", "read_only: true", "readonly: true", "readonly"},
 		{"a network with a way out", "inside: {internal: true}", "inside: {}", "not internal"},
 		{"the agent on both networks", "networks: [inside]", "networks: [inside, outside]", "not on network inside alone"},
@@ -135,12 +136,17 @@ func TestCompose(t *testing.T) {
 		{"no memory limit", "    mem_limit: 256m\n", "", "no limits"},
 		{"no health check", "/toolgate, healthcheck]", "/bin/true]", "health check"},
 		{"an agent that does not wait", "service_healthy", "service_started", "does not wait"},
-		{"the engine's socket", "    volumes: [\"state:/var/lib/toolgate\"]", "    volumes: [\"state:/var/lib/toolgate\", \"/var/run/docker.sock:/s.sock\"]", "socket of the host"},
+		{"the engine's socket", "      - state:/var/lib/toolgate", "      - state:/var/lib/toolgate\n      - /var/run/docker.sock:/s.sock", "socket of the host"},
 		{"a published port", `"127.0.0.1:9090:9090"`, `"9090:9090"`, "to everyone"},
+		{"no time to drain", "stop_grace_period: 60s", "stop_grace_period: 10s", "killed before"},
+		{"one file in place of the folder", "./policy:/etc/toolgate:ro", "./policy/toolgate.yaml:/etc/toolgate/toolgate.yaml:ro", "folder is not mounted"},
+		{"loopback on", `ALLOW_LOOPBACK_TOOL_URLS: "false"`, `ALLOW_LOOPBACK_TOOL_URLS: "true"`, "loopback is not off"},
+	})
+	run(t, policy, func(data []byte) faults { return checkCompose(compose, data) }, []mutation{
 		{"a proxy on loopback", "proxy: 0.0.0.0:8181", "proxy: 127.0.0.1:8181", "cannot be reached"},
 		{"another proxy port", "proxy: 0.0.0.0:8181", "proxy: 0.0.0.0:3128", "HTTP_PROXY is not"},
 		{"another API port", "api: 0.0.0.0:8180", "api: 0.0.0.0:9180", "TOOLGATE_URL is not"},
-		{"no time to drain", "stop_grace_period: 60s", "stop_grace_period: 10s", "killed before"},
-		{"loopback on", `ALLOW_LOOPBACK_TOOL_URLS: "false"`, `ALLOW_LOOPBACK_TOOL_URLS: "true"`, "loopback is not off"},
+		{"metrics on loopback", "metrics: 0.0.0.0:8183", "metrics: 127.0.0.1:8183", "listen.metrics cannot be reached"},
+		{"a longer drain", "drain_timeout: 30s", "drain_timeout: 90s", "killed before"},
 	})
 }
