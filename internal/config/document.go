@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/toolgate/toolgate/internal/allowlist"
 	"github.com/toolgate/toolgate/internal/decision"
 	"github.com/toolgate/toolgate/internal/terminal"
 )
@@ -33,7 +34,7 @@ type Document struct {
 	Mode decision.Mode `key:"mode" default:"enforce"`
 	// How long connections under way may go on after SIGTERM. New ones are
 	// refused at once.
-	DrainTimeout time.Duration `key:"drain_timeout" default:"10s"`
+	DrainTimeout time.Duration `key:"drain_timeout" default:"10s" min:"0s" max:"10m"`
 	// The guards under single tools.
 	Tools Tools `key:"tools"`
 	// The agents, by name: whose calls are judged, and by what policy.
@@ -67,7 +68,7 @@ type Listen struct {
 	// HTTP forward proxy and CONNECT: host:port.
 	Proxy Address `key:"proxy" default:"127.0.0.1:8181"`
 	// The MCP gateway. Not built yet: the key is refused.
-	MCP Address `key:"mcp"`
+	MCP Address `key:"mcp" later:"the MCP gateway is not built yet"`
 	// Metrics and health (/metrics, /healthz, /readyz): host:port.
 	Metrics Address `key:"metrics" default:"127.0.0.1:8183"`
 }
@@ -226,21 +227,12 @@ const (
 	FullDrop
 )
 
-// Name is a word of the document and its place.
-type Name struct {
-	Text string
-	Pos  decision.Position
-}
-
-// String returns the word.
-func (n Name) String() string { return n.Text }
-
 // Names is a list of words. Set tells a list that was written, even an empty
 // one, from one that was not.
 type Names struct {
 	Set   bool
 	Pos   decision.Position
-	Items []Name
+	Items []allowlist.Named
 }
 
 // Strings returns the words without their places, nil for a list that was not
@@ -251,7 +243,7 @@ func (n Names) Strings() []string {
 	}
 	out := make([]string, len(n.Items))
 	for i, item := range n.Items {
-		out[i] = item.Text
+		out[i] = item.Name
 	}
 	return out
 }

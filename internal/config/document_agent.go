@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/toolgate/toolgate/internal/allowlist"
 	"github.com/toolgate/toolgate/internal/decision"
 	"github.com/toolgate/toolgate/internal/urlguard"
 )
@@ -16,12 +17,12 @@ type Agent struct {
 	Parked bool
 
 	// The registry that its tools come from.
-	Registry Name `key:"registry" default:"std"`
+	Registry allowlist.Named `key:"registry" default:"std"`
 	// Its role: an outer bound (the remit) and default tools.
-	Role Name `key:"role"`
+	Role allowlist.Named `key:"role"`
 	// An agent of the built-in catalogue to start from. An entry that says
 	// nothing else follows the catalogue.
-	Catalogue Name `key:"catalogue"`
+	Catalogue allowlist.Named `key:"catalogue"`
 	// Allow-list: tool names and @groups. An empty list is unrestricted: every
 	// tool of the registry.
 	Tools Names `key:"tools"`
@@ -49,7 +50,7 @@ type Agent struct {
 	// The runtime's own denied tools. They are denied here too.
 	DisallowedTools Names `key:"disallowed_tools"`
 	// Providers to fall back on. Not built yet: the key is refused.
-	Fallback []Provider `key:"fallback"`
+	Fallback []Provider `key:"fallback" later:"fallback providers are not built yet"`
 	// The agent's model: part of its version.
 	Model string `key:"model"`
 	// The agent's prompt: part of its version.
@@ -72,7 +73,7 @@ type ServerGrants struct {
 // ServerGrant is one MCP server of an agent. Without a list of tools, every
 // tool of the server is granted.
 type ServerGrant struct {
-	Server Name
+	Server allowlist.Named
 	Tools  Names // names, with * as a wildcard
 }
 
@@ -82,7 +83,7 @@ type Condition struct {
 	Pos decision.Position
 
 	// The tool whose calls are tested.
-	Tool Name `key:"tool,required"`
+	Tool allowlist.Named `key:"tool,required"`
 	// The argument that is tested.
 	Arg string `key:"arg,required"`
 	// It is this text.
@@ -158,3 +159,6 @@ const (
 	ScopeListed Scope = iota
 	ScopeAll
 )
+
+// decoded notes which keys the entry has.
+func (a *Agent) decoded(seen map[string]bool) { a.Parked = seen["catalogue"] && len(seen) > 1 }

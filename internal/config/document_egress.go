@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/toolgate/toolgate/internal/allowlist"
 	"github.com/toolgate/toolgate/internal/decision"
 	"github.com/toolgate/toolgate/internal/urlguard"
 )
@@ -29,9 +30,9 @@ type Anonymous struct {
 	Pos decision.Position
 
 	// One of the agents of the document.
-	Agent Name `key:"agent,required"`
+	Agent allowlist.Named `key:"agent,required"`
 	// A tool of that agent.
-	Tool Name `key:"tool,required"`
+	Tool allowlist.Named `key:"tool,required"`
 }
 
 // EgressRule permits and forbids hosts. A rule without allow only denies.
@@ -67,7 +68,7 @@ type Resolver struct {
 	// DNS servers: system (those of /etc/resolv.conf) or IP:port.
 	Servers []string `key:"servers" default:"[system]"`
 	// How long a look-up may take.
-	Timeout time.Duration `key:"timeout" default:"2s"`
+	Timeout time.Duration `key:"timeout" default:"2s" min:"10ms" max:"1m"`
 	// Static answers: a name and its addresses, judged like any other answer.
 	Hosts []Host `key:"hosts"`
 }
