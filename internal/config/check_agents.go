@@ -166,10 +166,7 @@ func (c *checker) serverGrant(g *ServerGrant, path string) {
 	}
 }
 
-// knownTool returns what a list of tools may name for one agent, and whether
-// name is among it.
-func (c *checker) knownTool(a *Agent, name string) ([]string, bool) {
-	spec := a.spec(c.cat)
-	known := slices.Concat(c.cat.Tools(spec.Registry.Name), a.HTTPTools.Strings())
-	return known, slices.Contains(known, name)
+// knownTools lists the tools that an agent could hold.
+func (c *checker) knownTools(a *Agent) []string {
+	return slices.Concat(c.cat.Tools(a.spec(c.cat).Registry.Name), a.HTTPTools.Strings())
 }

@@ -36,11 +36,12 @@ func (c *checker) anonymous(a *Anonymous) {
 		c.badAt(a.Agent.Pos, "egress.anonymous.agent", "there is no agent "+decision.Quote(a.Agent.Name), instead(a.Agent.Name, c.agentNames()))
 		return
 	}
-	if c.cat == nil || c.hasProblemBelow(join("agents", agent.Name)) {
+	if c.cat == nil || slices.Contains(agent.HTTPTools.Strings(), a.Tool.Name) {
 		return
 	}
-	if known, ok := c.knownTool(agent, a.Tool.Name); !ok {
-		c.badAt(a.Tool.Pos, "egress.anonymous.tool", "agent "+agent.Name+" knows no tool "+decision.Quote(a.Tool.Name), instead(a.Tool.Name, known))
+	if _, ok := c.cat.Expand(a.Tool.Name); !ok || strings.HasPrefix(a.Tool.Name, "@") || a.Tool.Name == "*" {
+		known := c.knownTools(agent)
+		c.badAt(a.Tool.Pos, "egress.anonymous.tool", "no registry has a tool "+decision.Quote(a.Tool.Name), instead(a.Tool.Name, known))
 	}
 }
 

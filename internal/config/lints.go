@@ -94,7 +94,8 @@ func (c *checker) lintAgents() {
 		}
 		for _, list := range []Names{a.AllowedTools, a.DisallowedTools} {
 			for _, n := range list.Items {
-				if known, ok := c.knownTool(a, n.Name); !ok && !strings.HasPrefix(n.Name, "mcp__") && !strings.HasPrefix(n.Name, "@") {
+				known := c.knownTools(a)
+				if !slices.Contains(known, n.Name) && !strings.HasPrefix(n.Name, "mcp__") && !strings.HasPrefix(n.Name, "@") {
 					c.badAt(n.Pos, c.pathAt(n.Pos), "no tool "+decision.Quote(n.Name)+" is registered", instead(n.Name, known))
 				}
 			}
@@ -123,12 +124,7 @@ func (c *checker) lintMCPDeny(n allowlist.Named) {
 
 func (c *checker) lintEgress() {
 	if a := c.doc.Egress.Anonymous; a != nil && c.cat != nil {
-		if agent, ok := c.doc.Agent(a.Agent.Name); ok {
-			tool, registered := c.cat.Lookup(agent.spec(c.cat).Registry.Name, a.Tool.Name)
-			if registered && !tool.Network {
-				c.badAt(a.Tool.Pos, "egress.anonymous.tool", a.Tool.Name+" is not a tool that dials", "name one that does")
-			}
-		}
+		c.lintAnonymous(a)
 	}
 	for i := range c.doc.Egress.Rules {
 		r := &c.doc.Egress.Rules[i]
@@ -137,6 +133,22 @@ func (c *checker) lintEgress() {
 				c.bad("egress.rules["+strconv.Itoa(i)+"].allow["+strconv.Itoa(j)+"]", p.String()+" matches the hosts of everybody", "name a domain that one owner holds")
 			}
 		}
+	}
+}
+
+// lintAnonymous warns where a client without credentials gets nowhere.
+func (c *checker) lintAnonymous(a *Anonymous) {
+	agent, ok := c.doc.Agent(a.Agent.Name)
+	if !ok || slices.Contains(agent.HTTPTools.Strings(), a.Tool.Name) {
+		return
+	}
+	registry := agent.spec(c.cat).Registry.Name
+	switch tool, registered := c.cat.Lookup(registry, a.Tool.Name); {
+	case !registered:
+		c.badAt(a.Tool.Pos, "egress.anonymous.tool", "registry "+registry+" of agent "+agent.Name+" has no tool "+decision.Quote(a.Tool.Name),
+			instead(a.Tool.Name, c.knownTools(agent)))
+	case !tool.Network:
+		c.badAt(a.Tool.Pos, "egress.anonymous.tool", a.Tool.Name+" is not a tool that dials", "name one that does")
 	}
 }
 
