@@ -1,0 +1,94 @@
+package allowlist_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/toolgate/toolgate/internal/allowlist"
+	"github.com/toolgate/toolgate/internal/decision"
+)
+
+func TestScope(t *testing.T) {
+	t.Parallel()
+	inv := &allowlist.Inventory{
+		Repositories: map[string][]string{"shop": {"web", "api"}},
+		Sources:      map[string][]string{"loki": {"web"}, "prom": {"billing"}, "spare": {}},
+	}
+	job := decision.Facts{Job: "define_errors", Repository: "shop"}
+	bound := decision.Facts{Repository: "shop"}
+	a := compile(t, list())
+	for name, row := range map[string]struct {
+		facts decision.Facts
+		args  decision.Arguments
+		want  decision.Reason
+	}{
+		"its own repository":                      {job, decision.Arguments{"repository": "shop"}, decision.InScope},
+		"another repository":                      {job, decision.Arguments{"repository": "other"}, decision.ScopeRepository},
+		"one of its components":                   {job, decision.Arguments{"component": "api"}, decision.InScope},
+		"another component":                       {job, decision.Arguments{"component": "billing"}, decision.ScopeComponent},
+		"a source its components use":             {job, decision.Arguments{"source": "loki"}, decision.InScope},
+		"a source nobody uses":                    {job, decision.Arguments{"source": "spare"}, decision.InScope},
+		"a source others use":                     {job, decision.Arguments{"source": "prom"}, decision.ScopeDataSource},
+		"an unknown source":                       {job, decision.Arguments{"source": "ghost"}, decision.ScopeDataSource},
+		"a job without a repository":              {decision.Facts{Job: "define_errors"}, decision.Arguments{"repository": "shop"}, decision.ScopeRepository},
+		"bound, its own":                          {bound, decision.Arguments{"repository": "shop"}, decision.InScope},
+		"bound, another":                          {bound, decision.Arguments{"repository": "other"}, decision.ScopeRepository},
+		"bound, components are free":              {bound, decision.Arguments{"component": "billing"}, decision.InScope},
+		"free":                                    {decision.Facts{}, decision.Arguments{"repository": "other"}, decision.InScope},
+		"a key that only looks like the argument": {job, decision.Arguments{"Repository": "other"}, decision.ScopeRepository},
+		"two keys for one argument":               {job, decision.Arguments{"repository": "shop", "REPOSITORY": "other"}, decision.ScopeRepository},
+		"not text":                                {job, decision.Arguments{"repository": []any{"shop"}}, decision.ScopeRepository},
+	} {
+		if v := a.CheckArguments("query_error_groups", &row.facts, row.args, inv); v.Reason != row.want {
+			t.Errorf("%s: %v, want %v", name, v.Reason, row.want)
+		}
+	}
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	type test = allowlist.Condition
+	onHost := func(v string) bool { return strings.HasSuffix(v, ".example.com") }
+	for name, row := range map[string]struct {
+		cond test
+		args decision.Arguments
+		want bool
+	}{
+		"exact":                       {test{Test: allowlist.TestExact, Want: []string{"a"}}, decision.Arguments{"x": "a"}, true},
+		"not exact":                   {test{Test: allowlist.TestExact, Want: []string{"a"}}, decision.Arguments{"x": "A"}, false},
+		"missing":                     {test{Test: allowlist.TestExact, Want: []string{"a"}}, decision.Arguments{}, false},
+		"a number by its spelling":    {test{Test: allowlist.TestExact, Want: []string{"5"}}, decision.Arguments{"x": 5.0}, true},
+		"null":                        {test{Test: allowlist.TestPrefix, Want: []string{""}}, decision.Arguments{"x": nil}, false},
+		"two keys":                    {test{Test: allowlist.TestExact, Want: []string{"a"}}, decision.Arguments{"x": "a", "X": "b"}, false},
+		"one of":                      {test{Test: allowlist.TestOneOf, Want: []string{"a", "b"}}, decision.Arguments{"x": "b"}, true},
+		"none of":                     {test{Test: allowlist.TestOneOf, Want: []string{"a", "b"}}, decision.Arguments{"x": "c"}, false},
+		"prefix":                      {test{Test: allowlist.TestPrefix, Want: []string{"a/"}}, decision.Arguments{"x": "a/b"}, true},
+		"glob, one level":             {test{Test: allowlist.TestGlob, Want: []string{"src/*.go"}}, decision.Arguments{"x": "src/a.go"}, true},
+		"glob stays on its level":     {test{Test: allowlist.TestGlob, Want: []string{"src/*.go"}}, decision.Arguments{"x": "src/a/b.go"}, false},
+		"glob, any depth":             {test{Test: allowlist.TestGlob, Want: []string{"src/**.go"}}, decision.Arguments{"x": "src/a/b.go"}, true},
+		"glob, one character":         {test{Test: allowlist.TestGlob, Want: []string{"a?c"}}, decision.Arguments{"x": "abc"}, true},
+		"glob matches the whole text": {test{Test: allowlist.TestGlob, Want: []string{"a"}}, decision.Arguments{"x": "ab"}, false},
+		"under":                       {test{Test: allowlist.TestUnder, Want: []string{"/work"}}, decision.Arguments{"x": "/work/a"}, true},
+		"the folder itself":           {test{Test: allowlist.TestUnder, Want: []string{"/work"}}, decision.Arguments{"x": "/work"}, true},
+		"climbing out":                {test{Test: allowlist.TestUnder, Want: []string{"/work"}}, decision.Arguments{"x": "/work/../etc"}, false},
+		"a longer name":               {test{Test: allowlist.TestUnder, Want: []string{"/work"}}, decision.Arguments{"x": "/workshop"}, false},
+		"relative for absolute":       {test{Test: allowlist.TestUnder, Want: []string{"/work"}}, decision.Arguments{"x": "work/a"}, false},
+		"relative":                    {test{Test: allowlist.TestUnder, Want: []string{"."}}, decision.Arguments{"x": "a/b"}, true},
+		"relative, climbing out":      {test{Test: allowlist.TestUnder, Want: []string{"."}}, decision.Arguments{"x": "a/../../b"}, false},
+		"the root holds all":          {test{Test: allowlist.TestUnder, Want: []string{"/"}}, decision.Arguments{"x": "/etc"}, true},
+		"a NUL ends the path":         {test{Test: allowlist.TestUnder, Want: []string{"/work"}}, decision.Arguments{"x": "/work/\x00"}, false},
+		"host":                        {test{Test: allowlist.TestHost, Host: onHost}, decision.Arguments{"x": "a.example.com"}, true},
+		"another host":                {test{Test: allowlist.TestHost, Host: onHost}, decision.Arguments{"x": "a.example.org"}, false},
+		"no test holds for nothing":   {test{}, decision.Arguments{"x": "a"}, false},
+	} {
+		row.cond.Tool, row.cond.Arg = allowlist.Named{Name: "fetch_url"}, "x"
+		a := compile(t, with(list(), func(s *allowlist.AgentSpec) { s.Conditions = []allowlist.Condition{row.cond} }))
+		v := a.CheckArguments("fetch_url", &decision.Facts{}, row.args, nil)
+		if v.Reason.Allows() != row.want || !row.want && v.Reason != decision.ArgumentNotAllowed {
+			t.Errorf("%s: %v, want met=%t", name, v.Reason, row.want)
+		}
+		if v := a.CheckArguments("read_file", &decision.Facts{}, decision.Arguments{}, nil); !v.Reason.Allows() {
+			t.Errorf("%s: the condition binds another tool: %v", name, v.Reason)
+		}
+	}
+}

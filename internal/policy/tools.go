@@ -1,0 +1,64 @@
+package policy
+
+import (
+	"context"
+
+	"github.com/toolgate/toolgate/internal/decision"
+)
+
+// ToolEntry is one tool of an agent and what Decide says of it.
+type ToolEntry struct {
+	Tool     string
+	Decision decision.Decision
+}
+
+// Tools answers for every tool that can be listed, in registry order, with the
+// very function that decides a call: what is listed and what is allowed cannot
+// differ. req names agent, version and facts; its resource is not read. A
+// fault, such as an unknown agent, comes back as a decision and no list.
+func (s *Snapshot) Tools(ctx context.Context, req *decision.Request) ([]ToolEntry, *decision.Decision) {
+	a, fault := s.agent(req)
+	if fault != nil {
+		fault.Revision = s.revision
+		return nil, fault
+	}
+	one := *req
+	one.Arguments, one.Hops, one.From = nil, nil, nil
+	entries := make([]ToolEntry, 0, len(a.Names()))
+	for _, name := range a.Names() {
+		one.Resource = decision.Resource{Kind: decision.KindTool, ID: name}
+		d := s.Decide(ctx, &one)
+		if d.Reason.Class() == decision.ClassFault && len(entries) == 0 && d.Reason != decision.UnknownTool {
+			return nil, &d // the facts name something unknown
+		}
+		entries = append(entries, ToolEntry{name, d})
+	}
+	return entries, nil
+}
+
+// Servers answers for every declared MCP server, in its order.
+func (s *Snapshot) Servers(ctx context.Context, req *decision.Request) ([]ToolEntry, *decision.Decision) {
+	a, fault := s.agent(req)
+	if fault != nil {
+		return nil, fault
+	}
+	one := *req
+	one.Arguments, one.Hops, one.From = nil, nil, nil
+	var entries []ToolEntry
+	for _, id := range a.ServerIDs() {
+		one.Resource = decision.Resource{Kind: decision.KindMCPServer, ID: id}
+		entries = append(entries, ToolEntry{id, s.Decide(ctx, &one)})
+	}
+	return entries, nil
+}
+
+// Dials reports whether a tool of an agent dials targets that a model chooses,
+// so that its connections need to be told from others.
+func (s *Snapshot) Dials(agentName, tool string) bool {
+	a := s.agents[agentName]
+	if a == nil {
+		return false
+	}
+	t, ok := a.Tool(tool)
+	return ok && t.Network
+}
