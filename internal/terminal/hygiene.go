@@ -1,0 +1,46 @@
+package terminal
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+)
+
+// checkText looks for characters that a reader, the parser and the shell may
+// take differently. It returns the offset and a description of the first, and
+// "" when there is none.
+func checkText(s string) (int, string) {
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= 0x20 && c < 0x7f || c == '\t' || c == '\n' {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n <= 1 {
+			return i, fmt.Sprintf("invalid UTF-8 byte 0x%02X", c)
+		}
+		if suspicious(r) {
+			return i, fmt.Sprintf("character U+%04X", r)
+		}
+		i += n
+	}
+	return 0, ""
+}
+
+// suspicious reports control, format, private and separator characters other
+// than those of ASCII text.
+func suspicious(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zs, unicode.Zl, unicode.Zp) ||
+		unicode.Is(unicode.Variation_Selector, r) || invisible(r)
+}
+
+// invisible reports letters and marks that render as nothing: Hangul fillers,
+// the Braille blank and the grapheme joiner.
+func invisible(r rune) bool {
+	switch r {
+	case 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0:
+		return true
+	}
+	return false
+}
