@@ -51,7 +51,7 @@ type Options struct {
 	// and host. Empty: http and the Host header.
 	BaseURL string
 
-	// Timeout bounds one request. Zero: 30 s. What is left of a batch then is
+	// Timeout bounds one batch. Zero: 30 s. What is left of it then is
 	// refused.
 	Timeout time.Duration
 	// Now is the clock. Nil: time.Now.
