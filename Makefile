@@ -38,7 +38,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_LINT) ## golangci-lint, pinned
 	$< run ./...
 
 fmt: $(BIN)/gofumpt-$(GOFUMPT) ## gofumpt, pinned
-	$< -w cmd internal test
+	$< -w cmd configs internal test
 
 generate: ## docs and schema that are made from code
 	go generate ./...
@@ -47,7 +47,7 @@ bench: ## the promised figures; exits 1 when one misses
 	go run ./test/bench
 
 check: ## what CI holds a change to, without the installs
-	test -z "$$(gofmt -l cmd internal test | tee /dev/stderr)"
+	test -z "$$(gofmt -l cmd configs internal test | tee /dev/stderr)"
 	go vet ./...
 	go test ./...
 	go test -race ./...
