@@ -11,8 +11,10 @@ import (
 
 // Catalogue is a catalogue that was read and checked.
 type Catalogue struct {
-	*allowlist.Catalogue
+	allowlist.CatalogueData
 
+	// Ready is the catalogue in the form that agents are compiled against.
+	Ready *allowlist.Catalogue
 	// Gates are the checks at the end of a run, by the name that stages use.
 	Gates []Gate
 }
@@ -41,17 +43,19 @@ func LoadCatalogue(name string, data []byte) (*Catalogue, Problems) {
 	if len(d.problems) > 0 {
 		return nil, d.problems.sorted()
 	}
-	c, bad := allowlist.NewCatalogue(f.data())
+	c := &Catalogue{CatalogueData: f.data(), Gates: f.Gates}
+	ready, bad := allowlist.NewCatalogue(c.CatalogueData)
 	for _, p := range bad {
-		d.problems = append(d.problems, Problem{p.Pos, d.pathAt(p.Pos), p.Message, p.Fix})
+		d.badAt(p.Pos, d.pathAt(p.Pos), p.Message, p.Fix)
 	}
-	if c != nil {
-		f.checkGates(d, c)
+	if ready != nil {
+		f.checkGates(d, ready)
 	}
 	if len(d.problems) > 0 {
 		return nil, d.problems.sorted()
 	}
-	return &Catalogue{Catalogue: c, Gates: f.Gates}, nil
+	c.Ready = ready
+	return c, nil
 }
 
 // checkGates checks that stages name gates, and gates name tools.
@@ -61,13 +65,13 @@ func (f *catalogueFile) checkGates(d *decoder, c *allowlist.Catalogue) {
 		known = append(known, f.Gates[i].Name)
 		for _, t := range f.Gates[i].Execution.Items {
 			if _, ok := c.Expand(t.Name); !ok {
-				d.problems = append(d.problems, Problem{t.Pos, d.pathAt(t.Pos), "no registry has a tool or group " + decision.Quote(t.Name), ""})
+				d.badAt(t.Pos, d.pathAt(t.Pos), "no registry has a tool or group "+decision.Quote(t.Name), "")
 			}
 		}
 	}
 	for i := range f.Stages {
 		if g := f.Stages[i].Gate; g.Name != "" && !slices.Contains(known, g.Name) {
-			d.problems = append(d.problems, Problem{g.Pos, d.pathAt(g.Pos), "unknown gate " + decision.Quote(g.Name), instead(g.Name, known)})
+			d.badAt(g.Pos, d.pathAt(g.Pos), "unknown gate "+decision.Quote(g.Name), instead(g.Name, known))
 		}
 	}
 }

@@ -23,7 +23,7 @@ func nameFault(s string) string {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
 		case i > 0 && strings.IndexByte("-_.:", c) >= 0:
 		default:
-			return "is no name"
+			return "is not a name"
 		}
 	}
 	return ""
@@ -98,10 +98,21 @@ func (c *checker) agents() {
 		for _, g := range a.MCP.Items {
 			c.serverGrant(&g, path+".mcp")
 		}
-		if c.cat != nil && !c.hasProblemBelow(path) {
+		if c.cat != nil && c.hasBase(path) {
 			c.compile(a, path)
 		}
 	}
+}
+
+// hasBase reports whether nothing is wrong with what an agent starts from, so
+// that compiling it tells news.
+func (c *checker) hasBase(path string) bool {
+	for _, key := range [...]string{"", ".registry", ".role", ".tools", ".catalogue", ".provider"} {
+		if c.hasProblem(path + key) {
+			return false
+		}
+	}
+	return true
 }
 
 // hasProblemBelow reports whether something is wrong at path or inside it, so
@@ -124,14 +135,32 @@ func (c *checker) compile(a *Agent, path string) {
 			return
 		}
 	}
-	_, problems := c.cat.Compile(a.spec(c.cat), c.doc.Declared())
+	spec := a.Spec(c.cat)
+	if r := spec.Registry; !slices.Contains(c.cat.Registries(), r.Name) {
+		c.badAt(r.Pos, path+".registry", "unknown registry "+decision.Quote(r.Name), instead(r.Name, c.cat.Registries()))
+		return
+	}
+	for _, n := range a.Tools.Items {
+		if n.Name == "*" {
+			c.badAt(n.Pos, c.pathAt(n.Pos), "* is not a tool", "write tools: [] for every tool of the registry")
+		}
+	}
+	_, problems := c.cat.Compile(spec, c.doc.Declared())
 	for _, p := range problems {
+		if p.Pos.IsZero() || c.hasProblemAt(p.Pos) {
+			continue // about a value that could not be read, or told already
+		}
 		at := c.pathAt(p.Pos)
 		if at == "" || p.Pos == a.Pos {
 			at = path
 		}
 		c.badAt(p.Pos, at, p.Message, p.Fix)
 	}
+}
+
+// hasProblemAt reports whether something is already known to be wrong at pos.
+func (c *checker) hasProblemAt(pos decision.Position) bool {
+	return slices.ContainsFunc(c.problems, func(p Problem) bool { return p.Pos == pos })
 }
 
 func (c *checker) condition(t *Condition, path string) {
@@ -168,5 +197,5 @@ func (c *checker) serverGrant(g *ServerGrant, path string) {
 
 // knownTools lists the tools that an agent could hold.
 func (c *checker) knownTools(a *Agent) []string {
-	return slices.Concat(c.cat.Tools(a.spec(c.cat).Registry.Name), a.HTTPTools.Strings())
+	return slices.Concat(c.cat.Tools(a.Spec(c.cat).Registry.Name), a.HTTPTools.Strings())
 }

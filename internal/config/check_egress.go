@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -40,8 +41,8 @@ func (c *checker) anonymous(a *Anonymous) {
 		return
 	}
 	if _, ok := c.cat.Expand(a.Tool.Name); !ok || strings.HasPrefix(a.Tool.Name, "@") || a.Tool.Name == "*" {
-		known := c.knownTools(agent)
-		c.badAt(a.Tool.Pos, "egress.anonymous.tool", "no registry has a tool "+decision.Quote(a.Tool.Name), instead(a.Tool.Name, known))
+		fix := cmp.Or(instead(a.Tool.Name, c.knownTools(agent)), "name a tool that dials")
+		c.badAt(a.Tool.Pos, "egress.anonymous.tool", "no registry has a tool "+decision.Quote(a.Tool.Name), fix)
 	}
 }
 
@@ -59,7 +60,7 @@ func (c *checker) egressRule(r *EgressRule, path string) {
 	}
 	c.filter(r.Agents, path+".agents", func(n allowlist.Named) {
 		if _, ok := c.doc.Agent(n.Name); !ok {
-			c.badAt(n.Pos, path+".agents", "there is no agent "+decision.Quote(n.Name), instead(n.Name, c.agentNames()))
+			c.badAt(n.Pos, c.pathAt(n.Pos), "there is no agent "+decision.Quote(n.Name), instead(n.Name, c.agentNames()))
 		}
 	})
 	c.filter(r.Tools, path+".tools", func(n allowlist.Named) {
@@ -67,7 +68,7 @@ func (c *checker) egressRule(r *EgressRule, path string) {
 			return
 		}
 		if _, ok := c.cat.Expand(n.Name); !ok || n.Name == "*" {
-			c.badAt(n.Pos, path+".tools", "no registry has a tool or group "+decision.Quote(n.Name), instead(n.Name, c.entries()))
+			c.badAt(n.Pos, c.pathAt(n.Pos), "no registry has a tool or group "+decision.Quote(n.Name), instead(n.Name, c.entries()))
 		}
 	})
 }

@@ -36,4 +36,22 @@ func validVariable(s string) bool {
 	return s != ""
 }
 
-func (c *checker) examples(*CommandRule, string) {}
+// examples checks a rule against the commands that its author expects it to
+// match, and those that it must not.
+func (c *checker) examples(r *CommandRule, path string) {
+	if c.hasProblem(path) || c.hasProblem(path+".cmd") {
+		return
+	}
+	for i, example := range r.Match {
+		c.example(r.Cmd.CheckExamples([]string{example}, nil), path+".match["+strconv.Itoa(i)+"]")
+	}
+	for i, example := range r.NotMatch {
+		c.example(r.Cmd.CheckExamples(nil, []string{example}), path+".not_match["+strconv.Itoa(i)+"]")
+	}
+}
+
+func (c *checker) example(err error, path string) {
+	if err != nil && !c.hasProblem(path) {
+		c.bad(path, plainError(err), "correct the rule or the example")
+	}
+}

@@ -66,13 +66,17 @@ func listOf(what string) func(shaper) Shape {
 func parsed[T any](what string, parse func(string) (T, error)) codec {
 	return codec{
 		func(d *decoder, n *yaml.Node, v reflect.Value, path string) {
+			if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+				d.problem(n, path, "expected "+what+", found "+kindOf(n), "")
+				return
+			}
 			text, ok := d.text(n, path)
 			if !ok {
 				return
 			}
 			value, err := parse(text)
 			if err != nil {
-				d.problem(n, path, err.Error(), "")
+				d.problem(n, path, plainError(err), "")
 				return
 			}
 			v.Set(reflect.ValueOf(value))
@@ -188,7 +192,7 @@ func decodeCommandRule(d *decoder, n *yaml.Node, v reflect.Value, path string) {
 	} else {
 		d.mapping(n, v, path)
 	}
-	rule.Cmd.Why, rule.Cmd.Pos = rule.Why, rule.Pos
+	rule.Cmd.Why, rule.Cmd.Children, rule.Cmd.Pos = rule.Why, rule.Children, rule.Pos
 }
 
 func shapeCommandRule(s shaper) Shape {
@@ -235,6 +239,12 @@ func decodePort(d *decoder, n *yaml.Node, v reflect.Value, path string) {
 	default:
 		v.SetUint(uint64(port)) //nolint:gosec // positive
 	}
+}
+
+// plainError is the message of a parser without the name of its package.
+func plainError(err error) string {
+	text := strings.TrimPrefix(err.Error(), "terminal: ")
+	return strings.TrimPrefix(text, "urlguard: ")
 }
 
 func parseRule(s string) (terminal.Rule, error) { return terminal.ParseRule(s) }

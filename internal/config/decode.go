@@ -18,6 +18,7 @@ type decoder struct {
 	codecs   map[reflect.Type]codec
 	defaults map[string]*yaml.Node
 	places   map[string]decision.Position // of every value that was written, by path
+	paths    map[decision.Position]string // the same, by place; made when asked for
 	problems Problems
 }
 
@@ -37,7 +38,7 @@ func (d *decoder) at(n *yaml.Node) decision.Position {
 }
 
 func (d *decoder) problem(n *yaml.Node, path, message, fix string) {
-	d.problems = append(d.problems, Problem{Pos: d.at(n), Path: path, Message: message, Fix: fix})
+	d.badAt(d.at(n), path, message, fix)
 }
 
 // value decodes n into v.

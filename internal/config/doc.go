@@ -10,3 +10,5 @@
 //
 // Only policy, daemon and cmd/toolgate import it.
 package config
+
+//go:generate go test -run UpToDate -update .

@@ -49,35 +49,38 @@ func (c *checker) lintTerminal() {
 	if t.Sandbox.Redirects == terminal.RedirectsAny {
 		c.bad(path+".redirects", "commands may write any file", "write workspace or none")
 	}
+	c.lintRules(t.Sandbox.Block, t.Sandbox.Allow)
+}
+
+// lintRules warns of rules that change nothing: one that is there twice, and
+// one of allow that begins with all the words of one of block.
+func (c *checker) lintRules(block, allow []CommandRule) {
 	seen := map[string]bool{}
-	for _, rules := range [][]CommandRule{t.Sandbox.Block, t.Sandbox.Allow} {
-		for i := range rules {
-			text := strings.Join(strings.Fields(rules[i].Cmd.Text), " ")
-			if seen[text] {
-				c.badAt(rules[i].Pos, c.pathAt(rules[i].Pos), "the rule "+decision.Quote(text)+" is there twice (block wins over allow)", "remove one")
-			}
-			seen[text] = true
-			if isShadowed(text, rules, t.Sandbox.Block) {
-				c.badAt(rules[i].Pos, c.pathAt(rules[i].Pos), "everything that "+decision.Quote(text)+" matches is blocked", "remove the rule, or narrow the block")
-			}
+	twice := func(r *CommandRule) bool {
+		text := words(r)
+		if seen[text] {
+			c.badAt(r.Pos, c.pathAt(r.Pos), "the rule "+decision.Quote(text)+" is there twice (block wins over allow)", "remove one")
+		}
+		known := seen[text]
+		seen[text] = true
+		return known
+	}
+	for i := range block {
+		twice(&block[i])
+	}
+	for i := range allow {
+		if twice(&allow[i]) {
+			continue
+		}
+		text := words(&allow[i])
+		if slices.ContainsFunc(block, func(b CommandRule) bool { return strings.HasPrefix(text, words(&b)+" ") }) {
+			c.badAt(allow[i].Pos, c.pathAt(allow[i].Pos), "everything that "+decision.Quote(text)+" matches is blocked", "remove the rule, or narrow the block")
 		}
 	}
 }
 
-// isShadowed reports whether a rule of allow begins with all the words of a
-// rule of block, which wins.
-func isShadowed(text string, rules, block []CommandRule) bool {
-	if len(block) == 0 || len(rules) > 0 && &rules[0] == &block[0] {
-		return false
-	}
-	for i := range block {
-		blocked := strings.Join(strings.Fields(block[i].Cmd.Text), " ")
-		if strings.HasPrefix(text, blocked+" ") {
-			return true
-		}
-	}
-	return false
-}
+// words is the text of a rule with single blanks.
+func words(r *CommandRule) string { return strings.Join(strings.Fields(r.Cmd.Text), " ") }
 
 func (c *checker) lintAgents() {
 	for i := range c.doc.Agents {
@@ -142,7 +145,7 @@ func (c *checker) lintAnonymous(a *Anonymous) {
 	if !ok || slices.Contains(agent.HTTPTools.Strings(), a.Tool.Name) {
 		return
 	}
-	registry := agent.spec(c.cat).Registry.Name
+	registry := agent.Spec(c.cat).Registry.Name
 	switch tool, registered := c.cat.Lookup(registry, a.Tool.Name); {
 	case !registered:
 		c.badAt(a.Tool.Pos, "egress.anonymous.tool", "registry "+registry+" of agent "+agent.Name+" has no tool "+decision.Quote(a.Tool.Name),
@@ -160,12 +163,10 @@ func wide(p urlguard.Pattern) bool {
 	if !wild {
 		return false
 	}
-	labels := strings.Split(domain, ".")
-	switch {
-	case len(labels) == 1:
-		return domain != "localhost"
-	case len(labels) == 2 && len(labels[1]) == 2:
-		return slices.Contains([]string{"co", "com", "org", "net", "ac", "gov", "edu", "or", "ne", "go"}, labels[0])
+	top := strings.LastIndexByte(domain, '.')
+	if top >= 0 && len(domain)-top-1 == 2 &&
+		slices.Contains([]string{"co", "com", "org", "net", "ac", "gov", "edu", "or", "ne", "go"}, domain[:top]) {
+		return true
 	}
 	return slices.Contains([]string{
 		"github.io", "pages.dev", "workers.dev", "vercel.app", "netlify.app", "herokuapp.com", "appspot.com",

@@ -54,7 +54,7 @@ type checker struct {
 // checkDocument adds the problems of doc to d.
 func checkDocument(doc *Document, d *decoder, cat *allowlist.Catalogue) {
 	c := &checker{decoder: d, doc: doc, cat: cat}
-	if doc.Version != 1 && c.written("version") {
+	if doc.Version != 1 && c.written("version") && !c.hasProblem("version") {
 		c.bad("version", "unknown version "+strconv.Itoa(doc.Version), "write version: 1")
 	}
 	c.notEmpty("state", doc.State)
@@ -76,19 +76,28 @@ func (d *decoder) written(path string) bool {
 // bad adds a problem with the value at path.
 func (d *decoder) bad(path, message, fix string) { d.badAt(d.places[path], path, message, fix) }
 
+// badAt adds a problem. Behind a limit, the rest is left out, and one says so.
 func (d *decoder) badAt(pos decision.Position, path, message, fix string) {
-	d.problems = append(d.problems, Problem{Pos: pos, Path: path, Message: message, Fix: fix})
+	const most = 1000
+	switch {
+	case len(d.problems) < most:
+		d.problems = append(d.problems, Problem{Pos: pos, Path: path, Message: message, Fix: fix})
+	case len(d.problems) == most:
+		d.problems = append(d.problems, Problem{Pos: pos, Message: "there are more problems than these", Fix: "correct these first"})
+	}
 }
 
 // pathAt returns the path of the value that stands at pos: the deepest one.
 func (d *decoder) pathAt(pos decision.Position) string {
-	best := ""
-	for path, p := range d.places {
-		if p == pos && (len(path) > len(best) || len(path) == len(best) && path > best) {
-			best = path
+	if d.paths == nil {
+		d.paths = make(map[decision.Position]string, len(d.places))
+		for path, p := range d.places {
+			if best := d.paths[p]; len(path) > len(best) || len(path) == len(best) && path > best {
+				d.paths[p] = path
+			}
 		}
 	}
-	return best
+	return d.paths[pos]
 }
 
 // notEmpty refuses a text that is written and empty.

@@ -64,8 +64,8 @@ func (ps Problems) sorted() Problems {
 // nearest returns the known word that another one probably means, "" where
 // none is close.
 func nearest(word string, known []string) string {
-	const longest = 64
-	if word == "" || len(word) > longest {
+	const shortest, longest, most = 3, 64, 1000
+	if len(word) < shortest || len(word) > longest || len(known) > most {
 		return ""
 	}
 	for _, k := range known {

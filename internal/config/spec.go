@@ -8,18 +8,10 @@ import (
 	"github.com/toolgate/toolgate/internal/urlguard"
 )
 
-// Specs returns the agents in the terms of package allowlist, in the order of
-// the document. An agent that starts from the catalogue has that one's tools
-// and registry, as far as it does not write its own.
-func (d *Document) Specs(cat *allowlist.Catalogue) []allowlist.AgentSpec {
-	specs := make([]allowlist.AgentSpec, len(d.Agents))
-	for i := range d.Agents {
-		specs[i] = d.Agents[i].spec(cat)
-	}
-	return specs
-}
-
-func (a *Agent) spec(cat *allowlist.Catalogue) allowlist.AgentSpec {
+// Spec returns the agent in the terms of package allowlist. An agent that
+// starts from the catalogue has that one's tools and registry, as far as it does
+// not write its own.
+func (a *Agent) Spec(cat *allowlist.Catalogue) allowlist.AgentSpec {
 	s := allowlist.AgentSpec{
 		Name: a.Name, Pos: a.Pos, Registry: a.Registry,
 		Role: a.Role, Tools: a.Tools.Items, HasTools: a.Tools.Set,
@@ -30,16 +22,20 @@ func (a *Agent) spec(cat *allowlist.Catalogue) allowlist.AgentSpec {
 		NarrowUnrestricted: a.NarrowUnrestricted == NarrowSubtract,
 	}
 	for _, g := range a.MCP.Items {
-		s.MCP = append(s.MCP, allowlist.ServerGrant{Server: g.Server, Tools: g.Tools.Items})
+		grant := allowlist.ServerGrant{Server: g.Server}
+		if g.Tools.Set { // nil would mean every tool
+			grant.Tools = append([]allowlist.Named{}, g.Tools.Items...)
+		}
+		s.MCP = append(s.MCP, grant)
 	}
 	for i := range a.Conditions {
 		s.Conditions = append(s.Conditions, a.Conditions[i].spec())
 	}
 	if seeded, ok := cat.Seeded(a.Catalogue.Name); ok {
 		if a.Registry.Pos.IsZero() {
-			s.Registry.Name = seeded.Registry
+			s.Registry = allowlist.Named{Name: seeded.Registry, Pos: a.Pos}
 		}
-		if !a.Tools.Set {
+		if a.Role.Name == "" && !a.Tools.Set {
 			s.Tools, s.HasTools = seeded.Tools, true
 		}
 	}
