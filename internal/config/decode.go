@@ -46,10 +46,14 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 	if n.Line != 0 {
 		d.places[path] = d.at(n)
 	}
+	c, special := d.codecs[v.Type()]
+	if v.Kind() == reflect.Struct && !special {
+		d.fill(v)
+	}
 	if !d.plain(n, path) {
 		return
 	}
-	if c, ok := d.codecs[v.Type()]; ok {
+	if special {
 		c.decode(d, n, v, path)
 		return
 	}
@@ -98,9 +102,8 @@ func (d *decoder) plain(n *yaml.Node, path string) bool {
 	return false
 }
 
-// mapping decodes the keys of a struct, defaults first.
+// mapping decodes the keys of a struct.
 func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
-	d.fill(v)
 	if n.Kind != yaml.MappingNode {
 		d.problem(n, path, "expected a mapping, found "+kindOf(n), "write "+keyList(v.Type()))
 		return

@@ -79,6 +79,9 @@ func (d *decoder) bad(path, message, fix string) { d.badAt(d.places[path], path,
 // badAt adds a problem. Behind a limit, the rest is left out, and one says so.
 func (d *decoder) badAt(pos decision.Position, path, message, fix string) {
 	const most = 1000
+	if pos.IsZero() { // about a default
+		pos = decision.Position{File: d.file, Line: 1, Col: 1}
+	}
 	switch {
 	case len(d.problems) < most:
 		d.problems = append(d.problems, Problem{Pos: pos, Path: path, Message: message, Fix: fix})
