@@ -12,7 +12,7 @@ import (
 // EgressModes yields how a client uses the proxy.
 func EgressModes() []string { return []string{"http", "connect", other} }
 
-// EgressResults yields what may become of a connection.
+// EgressConnections yields what may become of a connection.
 func EgressResults() []string {
 	return []string{"ok", "denied", "dns_error", "dial_error", "tls_error", "timeout", "limit", other}
 }
@@ -55,9 +55,9 @@ func newEgressMetrics(r *registrar) egressMetrics {
 	return m
 }
 
-// EgressResult counts one request or tunnel: mode is one of EgressModes, result
+// EgressConnection counts one request or tunnel: mode is one of EgressModes, result
 // one of EgressResults.
-func (m *Metrics) EgressResult(mode, result string) {
+func (m *Metrics) EgressConnection(mode, result string) {
 	m.egress.connections.WithLabelValues(in(EgressModes(), mode), in(EgressResults(), result)).Inc()
 }
 

@@ -52,6 +52,9 @@ func (s *Snapshot) Decide(ctx context.Context, req *decision.Request) (d decisio
 		d.AgentVersion, d.Mode = a.version, a.mode
 	}
 	d.Guard, d.Revision = guardOfDecision(req.Resource.Kind, &d), s.revision
+	if !d.Allowed() {
+		d.Vetted = decision.Vetted{} // nothing that is refused can be dialled
+	}
 	return d
 }
 

@@ -62,3 +62,19 @@ func (s *Snapshot) Dials(agentName, tool string) bool {
 	t, ok := a.Tool(tool)
 	return ok && t.Network
 }
+
+// ToolNames lists every tool that some agent's policy knows, each once: the
+// configured names that a metric may carry.
+func (s *Snapshot) ToolNames() []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, name := range s.names {
+		for _, tool := range s.agents[name].Names() {
+			if !seen[tool] {
+				seen[tool] = true
+				names = append(names, tool)
+			}
+		}
+	}
+	return names
+}

@@ -59,13 +59,19 @@ type reply struct {
 	Error string
 }
 
-// Main runs the world's servers when this process was started to be them, and
-// does not return then. A TestMain calls it first.
+// Main runs the world's servers, or a raw client, when this process was started
+// to be one, and does not return then. A TestMain calls it first.
 func Main() {
-	if os.Getenv(serverVariable) == "" {
+	var err error
+	switch addr := os.Getenv(rawVariable); {
+	case os.Getenv(serverVariable) != "":
+		err = serve(os.Stdin, os.Stdout)
+	case addr != "":
+		err = raw(addr, os.Stdin, os.Stdout)
+	default:
 		return
 	}
-	if err := serve(os.Stdin, os.Stdout); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "world:", err)
 		os.Exit(1)
 	}

@@ -30,10 +30,12 @@ const (
 type Net struct {
 	pod, world string
 	server     *server
+	atEnd      []func()
 }
 
 // New makes the two hosts and starts the world's servers. addrs are the
-// addresses that the world owns beside PublicV4 and PublicV6.
+// addresses that the world owns beside PublicV4 and PublicV6; every one of them
+// serves HTTP on the ports 80, 443, 3000, 8080 and 8443.
 func New(t testing.TB, counter *Counter, addrs ...string) *Net {
 	t.Helper()
 	require(t, os.Geteuid() == 0, "root")
@@ -97,6 +99,9 @@ func (n *Net) plan(owned []string) []string {
 // close ends the servers and removes the hosts.
 func (n *Net) close(t testing.TB) {
 	t.Helper()
+	for _, end := range n.atEnd {
+		end()
+	}
 	if n.server != nil {
 		n.server.stop()
 	}
@@ -106,6 +111,9 @@ func (n *Net) close(t testing.TB) {
 		}
 	}
 }
+
+// AtEnd calls f before the hosts go away.
+func (n *Net) AtEnd(f func()) { n.atEnd = append(n.atEnd, f) }
 
 // Pod returns a command that runs in the pod.
 func (n *Net) Pod(name string, args ...string) *exec.Cmd {
