@@ -29,7 +29,8 @@ func (c *serveCmd) Run(e *env) error {
 		Stdout: e.stdout, Stderr: e.stderr, Reload: reload,
 	})
 	var problems config.Problems
-	if errors.As(err, &problems) || errors.Is(err, os.ErrNotExist) {
+	var unreadable *daemon.ConfigError
+	if errors.As(err, &problems) || errors.As(err, &unreadable) {
 		return badConfig(err)
 	}
 	return err

@@ -62,6 +62,15 @@ func LoadPolicy(o PolicyOptions) (*Policy, error) {
 	return compile(o, name, data)
 }
 
+// ConfigError says that the configuration could not be read at all.
+type ConfigError struct{ Err error }
+
+// Error implements error.
+func (e *ConfigError) Error() string { return "daemon: configuration: " + e.Err.Error() }
+
+// Unwrap returns what lies under e.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
 // readConfig returns the text of the configuration and its name.
 func readConfig(path string) (string, []byte, error) {
 	if path == "" {
@@ -69,12 +78,12 @@ func readConfig(path string) (string, []byte, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return path, nil, fmt.Errorf("daemon: configuration: %w", err)
+		return path, nil, &ConfigError{err}
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
-		return path, nil, fmt.Errorf("daemon: configuration: %w", err)
+		return path, nil, &ConfigError{err}
 	}
 	return path, data, nil // the reader of the document refuses one that is too long
 }

@@ -44,3 +44,45 @@ func invisible(r rune) bool {
 	}
 	return false
 }
+
+// The bounds of a script (contracts, section 3). The parser is recursive: what
+// it recurses into is bounded before it sees the text.
+const (
+	maxBytes   = 64 << 10
+	maxNesting = 64
+	// maxOpeners bounds the characters that can open a level anywhere in the
+	// text, also inside quotes, where the net count below can be misled. Its
+	// square is what the parser can be made to cost.
+	maxOpeners = 4096
+	// maxNested is how deep code strings may hold code strings: bash -c "eval '…'".
+	maxNested = 8
+)
+
+// checkShape bounds size and nesting by one linear pass without any lexing. The
+// depth that a parser reaches is at most the number of openers, so the total
+// bounds the work whatever the quoting; the net count refuses early what is
+// plainly too deep. The walk then measures the tree itself against maxNesting.
+func checkShape(s string) string {
+	if len(s) > maxBytes {
+		return fmt.Sprintf("more than %d bytes", maxBytes)
+	}
+	depth, openers := 0, 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(', '{', '[':
+			depth++
+			openers++
+			if depth > maxNesting {
+				return fmt.Sprintf("nesting deeper than %d levels", maxNesting)
+			}
+		case ')', '}', ']':
+			depth = max(0, depth-1)
+		case '`':
+			openers++
+		}
+	}
+	if openers > maxOpeners {
+		return fmt.Sprintf("more than %d brackets", maxOpeners)
+	}
+	return ""
+}

@@ -30,9 +30,6 @@ func TestOneQuestionOneAnswer(t *testing.T) {
 		file := rig.ConfigFile(t, doc)
 		s := rig.Start(t, rig.Options{Binary: binary, Config: file})
 		explained := map[string]map[string]string{}
-		for agent := range doc["agents"].(object) {
-			explained[agent] = explainTools(t, file, agent)
-		}
 		var asked []object
 		for range questions {
 			asked = append(asked, drawQuestion(draw))
@@ -47,9 +44,14 @@ func TestOneQuestionOneAnswer(t *testing.T) {
 			}
 			agent, resource := q["subject"].(object)["id"].(string), q["resource"].(object)
 			id := resource["id"].(string)
-			if resource["type"] == "tool" && resource["properties"] == nil {
+			if resource["type"] == "tool" {
+				facts, _ := q["context"].(object)
+				key := fmt.Sprint(agent, facts)
+				if explained[key] == nil {
+					explained[key] = explainTools(t, file, agent, facts)
+				}
 				want := fmt.Sprintf("%t %s", online.Decision, online.Context.Reason)
-				if got, listed := explained[agent][id]; listed && got != want {
+				if got, listed := explained[key][id]; listed && got != want {
 					t.Errorf("%s: explain says %s, the API %s", text, got, want)
 				} else if !listed && online.Decision {
 					t.Errorf("%s: allowed, and explain does not list it", text)
@@ -129,10 +131,20 @@ func drawQuestion(draw *rand.Rand) object {
 	return q
 }
 
-// explainTools is what explain says of an agent's tools.
-func explainTools(t *testing.T, file, agent string) map[string]string {
+// explainTools is what explain says of an agent's tools under facts; nothing
+// where it refuses to, for an unknown agent or stage.
+func explainTools(t *testing.T, file, agent string, facts object) map[string]string {
 	t.Helper()
-	out, stderr, code := rig.Run(t, binary, nil, "", "explain", "-c", file, "--json", agent)
+	args := []string{"explain", "-c", file, "--json", agent}
+	for flag, key := range map[string]string{"--stage": "stage", "--task-type": "task_type"} {
+		if v, ok := facts[key].(string); ok {
+			args = append(args, flag, v)
+		}
+	}
+	out, stderr, code := rig.Run(t, binary, nil, "", args...)
+	if code == 2 && strings.Contains(stderr, "No ") {
+		return map[string]string{}
+	}
 	if code != 0 {
 		t.Fatalf("explain %s: %s", agent, stderr)
 	}
