@@ -154,14 +154,14 @@ func decodeAddress(d *decoder, n *yaml.Node, v reflect.Value, path string) {
 // decodeServerGrants reads [server, …] or {server: [tool, …], …}.
 func decodeServerGrants(d *decoder, n *yaml.Node, v reflect.Value, path string) {
 	g := ServerGrants{Set: true, Pos: d.at(n)}
-	switch n.Kind {
-	case yaml.SequenceNode:
+	switch {
+	case n.Kind == yaml.SequenceNode:
 		var names Names
 		decodeNames(d, n, reflect.ValueOf(&names).Elem(), path)
 		for _, name := range names.Items {
 			g.Items = append(g.Items, ServerGrant{Server: name})
 		}
-	case yaml.MappingNode:
+	case n.Kind == yaml.MappingNode:
 		d.pairs(n, path, func(key, val *yaml.Node, sub string) {
 			grant := ServerGrant{Server: allowlist.Named{Name: key.Value, Pos: d.at(key)}}
 			d.value(val, reflect.ValueOf(&grant.Tools).Elem(), sub)

@@ -57,25 +57,23 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		c.decode(d, n, v, path)
 		return
 	}
-	switch v.Kind() {
-	case reflect.Pointer:
+	switch kind := v.Kind(); {
+	case kind == reflect.Pointer:
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type().Elem()))
 		}
 		d.value(n, v.Elem(), path)
-	case reflect.Struct:
+	case kind == reflect.Struct:
 		d.mapping(n, v, path)
-	case reflect.Slice:
-		if isNamed(v.Type().Elem()) {
-			d.named(n, v, path)
-		} else {
-			d.list(n, v, path)
-		}
-	case reflect.Bool:
+	case kind == reflect.Slice && isNamed(v.Type().Elem()):
+		d.named(n, v, path)
+	case kind == reflect.Slice:
+		d.list(n, v, path)
+	case kind == reflect.Bool:
 		d.boolean(n, v, path)
-	case reflect.Int:
+	case kind == reflect.Int:
 		d.integer(n, v, path)
-	case reflect.String:
+	case kind == reflect.String:
 		if text, ok := d.text(n, path); ok {
 			v.SetString(text)
 		}
@@ -318,13 +316,12 @@ func unprintable(s string) string {
 
 // kindOf says in words what a node is.
 func kindOf(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
+	switch {
+	case n.Kind == yaml.MappingNode:
 		return "a mapping"
-	case yaml.SequenceNode:
+	case n.Kind == yaml.SequenceNode:
 		return "a list"
-	case yaml.ScalarNode:
-	default:
+	case n.Kind != yaml.ScalarNode:
 		return "no value"
 	}
 	switch n.ShortTag() {

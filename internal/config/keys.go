@@ -113,20 +113,20 @@ func (s shaper) shape(t reflect.Type) Shape {
 	if c, ok := s.codecs[t]; ok {
 		return c.shape(s)
 	}
-	switch t.Kind() {
-	case reflect.Pointer:
+	switch kind := t.Kind(); {
+	case kind == reflect.Pointer:
 		return s.shape(t.Elem())
-	case reflect.Struct:
+	case kind == reflect.Struct:
 		return s.mapping(t)
-	case reflect.Slice:
+	case kind == reflect.Slice:
 		elem := s.shape(t.Elem())
 		if isNamed(t.Elem()) {
 			return Shape{Kind: KindNames, Elem: &elem}
 		}
 		return Shape{Kind: KindList, Elem: &elem}
-	case reflect.Bool:
+	case kind == reflect.Bool:
 		return Shape{Kind: KindBool}
-	case reflect.Int:
+	case kind == reflect.Int:
 		return Shape{Kind: KindNumber, What: "a number"}
 	default:
 		return Shape{Kind: KindText, What: "text"}
