@@ -73,7 +73,8 @@ func writeTable(b *strings.Builder, class decision.Class) {
 		if r.Class() != class {
 			continue
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |", r, r.Sentence(), r.Hint())
+		// The anchor is what the proxy's problem details link to.
+		fmt.Fprintf(b, "| <a id=\"%s\"></a>`%s` | %s | %s |", r, r, r.Sentence(), r.Hint())
 		if modes {
 			mode := "let through"
 			if r.Always() {
@@ -109,7 +110,7 @@ func TestReasonsPageIsWhole(t *testing.T) {
 	t.Parallel()
 	page := renderReasons()
 	for _, r := range decision.Reasons() {
-		if n := strings.Count(page, fmt.Sprintf("| `%s` |", r)); n != 1 {
+		if n := strings.Count(page, fmt.Sprintf("| <a id=\"%s\"></a>`%s` |", r, r)); n != 1 {
 			t.Errorf("%s has %d rows", r, n)
 		}
 		if strings.ContainsAny(r.Sentence()+r.Hint(), "|\n") {

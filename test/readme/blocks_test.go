@@ -105,6 +105,7 @@ func settle(s string) string {
 	for _, re := range varying {
 		s = re.ReplaceAllString(s, "…")
 	}
+	s = strings.ReplaceAll(s, "……", "…") // an output may be cut there already
 	return strings.TrimSpace(clean(s)) + "\n"
 }
 
