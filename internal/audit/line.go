@@ -51,7 +51,7 @@ func (l *line) Write(p []byte) (int, error) {
 }
 
 // encode fills l with the line for e.
-func (l *line) encode(e *decision.Event) {
+func (l *line) encode(e *decision.Event, end bool) {
 	q, d := e.Request, e.Decision
 	ev := l.log.Log()
 	l.json = append(e.Time.UTC().AppendFormat(append(l.json[:0], '"'), time.RFC3339Nano), '"')
@@ -74,6 +74,9 @@ func (l *line) encode(e *decision.Event) {
 	}
 	if d.Detail != "" {
 		l.masked(ev, "detail", d.Detail, maxName)
+	}
+	if end {
+		ev.Str("event", "end").Int64("sent", e.Sent).Int64("received", e.Received)
 	}
 	ev.Send()
 }

@@ -125,7 +125,7 @@ func (r *Recorder) Record(_ context.Context, e *decision.Event) {
 		}
 		e.Decision.ID = id
 	}
-	l := r.encoded(e)
+	l := r.encoded(e, false)
 	if r.onFull == DropOnFull {
 		r.enqueue(l)
 		return
@@ -136,7 +136,7 @@ func (r *Recorder) Record(_ context.Context, e *decision.Event) {
 		r.observer.AuditDropped(r.sink, dropped)
 		r.full(e.Decision)
 		// Should the sink take lines again, the last word is what was done.
-		r.enqueue(r.encoded(e))
+		r.enqueue(r.encoded(e, false))
 	default:
 		r.observer.AuditDropped(r.sink, dropped)
 	}
@@ -152,16 +152,28 @@ func (r *Recorder) full(d *decision.Decision) {
 	d.Vetted, d.Permit = decision.Vetted{}, ""
 }
 
-// encoded returns the line for e.
-func (r *Recorder) encoded(e *decision.Event) *line {
+// encoded returns the line for e: that of a decision, or that of the end of
+// what it allowed.
+func (r *Recorder) encoded(e *decision.Event, end bool) *line {
 	l, ok := r.lines.Get().(*line)
 	if !ok {
 		l = newLine()
 	}
 	l.reset()
-	l.encode(e)
+	l.encode(e, end)
 	return l
 }
+
+// Ends returns a Recorder for connections that ended. Its lines are those of
+// the decisions that opened them, with "event":"end" and the bytes that went
+// each way. What has happened is not refused any more, so a line that the log
+// does not take is only counted, and nothing waits for it.
+func (r *Recorder) Ends() decision.Recorder { return ends{r} }
+
+type ends struct{ r *Recorder }
+
+// Record implements decision.Recorder.
+func (e ends) Record(_ context.Context, ev *decision.Event) { e.r.enqueue(e.r.encoded(ev, true)) }
 
 // enqueue hands l to Run if there is room, and waits for nothing.
 func (r *Recorder) enqueue(l *line) {
