@@ -85,6 +85,29 @@ func checkAlerts(data []byte) faults {
 	return f
 }
 
+// TestAlertsUseWhatIsBuilt finds an alert on a metric of the contract that
+// package metrics does not have.
+func TestAlertsUseWhatIsBuilt(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../internal/metrics/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	var source strings.Builder
+	for _, file := range files {
+		source.Write(read(t, file))
+	}
+	names := regexp.MustCompile(`\btoolgate_(\w+)`).FindAllStringSubmatch(string(read(t, filepath.Join(dir, "alerts.yml"))), -1)
+	if len(names) == 0 {
+		t.Fatal("no metric in the alerts")
+	}
+	for _, m := range names {
+		if !strings.Contains(source.String(), `"`+m[1]+`"`) {
+			t.Errorf("package metrics has no %s", m[1])
+		}
+	}
+}
+
 // knownMetric reports whether a series belongs to a metric of the contract.
 func knownMetric(series string) bool {
 	name := strings.TrimPrefix(series, "toolgate_")
