@@ -12,9 +12,9 @@ import (
 // EgressModes yields how a client uses the proxy.
 func EgressModes() []string { return []string{"http", "connect", other} }
 
-// EgressConnections yields what may become of a connection.
+// EgressResults yields what may become of a request or tunnel.
 func EgressResults() []string {
-	return []string{"ok", "denied", "dns_error", "dial_error", "tls_error", "timeout", "limit", other}
+	return []string{"ok", "denied", "dns_error", "connect_error", "timeout", "limit", other}
 }
 
 // DNSResults yields what may become of a DNS question.
@@ -55,8 +55,8 @@ func newEgressMetrics(r *registrar) egressMetrics {
 	return m
 }
 
-// EgressConnection counts one request or tunnel: mode is one of EgressModes, result
-// one of EgressResults.
+// EgressConnection counts one request or tunnel: mode is one of EgressModes,
+// result one of EgressResults.
 func (m *Metrics) EgressConnection(mode, result string) {
 	m.egress.connections.WithLabelValues(in(EgressModes(), mode), in(EgressResults(), result)).Inc()
 }
