@@ -63,7 +63,7 @@ func TestZeroValuesDeny(t *testing.T) {
 func TestAlwaysRefusedInReportMode(t *testing.T) {
 	t.Parallel()
 	for _, r := range []decision.Reason{
-		decision.URLMetadata, decision.URLSelf, decision.URLPinMismatch,
+		decision.URLLoopback, decision.URLMetadata, decision.URLSelf, decision.URLPinMismatch,
 		decision.UnknownTool, decision.InternalError, decision.URLInvalid, decision.DNSFailed,
 	} {
 		if !r.Always() {
@@ -71,7 +71,7 @@ func TestAlwaysRefusedInReportMode(t *testing.T) {
 		}
 	}
 	for _, r := range []decision.Reason{
-		decision.NotListed, decision.CommandBlocked, decision.URLPrivate, decision.URLLoopback, decision.HostDenied,
+		decision.NotListed, decision.CommandBlocked, decision.URLPrivate, decision.HostDenied,
 	} {
 		if r.Always() {
 			t.Errorf("%s is refused in report mode", r)

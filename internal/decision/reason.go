@@ -161,7 +161,8 @@ func (r Reason) Hint() string { return r.row().hint }
 
 // Always reports whether r refuses in report mode too: faults, whatever leaves
 // no vetted value to act on, and the addresses that no mode may open
-// (contracts, section 2: url_metadata, url_self, url_pin_mismatch).
+// (contracts, section 2: url_metadata, url_self, url_pin_mismatch; and
+// url_loopback, which only the process environment may open).
 func (r Reason) Always() bool {
 	row := r.row()
 	return row.class == ClassFault || row.always

@@ -65,7 +65,7 @@ var reasonTable = [reasonCount]reasonRow{
 	HostInvalid:     {code: "host_invalid", class: ClassURL, always: true, sentence: "The host is not written in the one canonical way.", hint: "Write a plain DNS name, a dotted-decimal IPv4 or a bracketed IPv6 address."},
 	HostNotAllowed:  {code: "host_not_allowed", class: ClassURL, sentence: "The host is not among the hosts this tool may reach.", hint: "See egress.rules."},
 	HostDenied:      {code: "host_denied", class: ClassURL, sentence: "An egress rule denies this host, and a deny always wins.", hint: "See egress.rules."},
-	URLLoopback:     {code: "url_loopback", class: ClassURL, sentence: "The target is this machine itself (loopback).", hint: "Only browser tools may, and only with ALLOW_LOOPBACK_TOOL_URLS=true in toolgate's environment."},
+	URLLoopback:     {code: "url_loopback", class: ClassURL, always: true, sentence: "The target is this machine itself (loopback).", hint: "Only browser tools may, and only with ALLOW_LOOPBACK_TOOL_URLS=true in toolgate's environment."},
 	URLPrivate:      {code: "url_private", class: ClassURL, sentence: "The target is a private network address.", hint: "One internal host can be opened under egress.allow_private."},
 	URLLinkLocal:    {code: "url_link_local", class: ClassURL, sentence: "The target is a link-local address."},
 	URLMetadata:     {code: "url_metadata", class: ClassURL, always: true, sentence: "The target is a cloud metadata or platform endpoint."},
