@@ -27,7 +27,7 @@ const maxExactInt = 1 << 53
 type reader struct {
 	dec  *jsontext.Decoder
 	src  bytes.Buffer
-	name []byte // scratch for names that are written with escapes
+	name []byte // scratch for text that is written with escapes
 }
 
 // fault is the first thing that is wrong with the shape of a request; empty
@@ -132,11 +132,36 @@ func (r *reader) text(what string, f *fault) (string, error) {
 		f.note(what + " must be a string, not " + kindName(k))
 		return "", r.skip()
 	}
-	tok, err := r.dec.ReadToken()
+	raw, err := r.dec.ReadValue()
 	if err != nil {
 		return "", syntax(err)
 	}
-	return tok.String(), nil
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return word(raw[1 : len(raw)-1]), nil
+	}
+	r.name, err = jsontext.AppendUnquote(r.name[:0], raw)
+	return string(r.name), syntax(err)
+}
+
+// word returns text as a string, and makes none for the words of the protocol.
+func word(text []byte) string {
+	switch string(text) {
+	case "agent":
+		return "agent"
+	case "tool":
+		return "tool"
+	case "tools/call":
+		return "tools/call"
+	case "url":
+		return "url"
+	case "fetch":
+		return "fetch"
+	case "command":
+		return "command"
+	case "execute":
+		return "execute"
+	}
+	return string(text)
 }
 
 // texts reads the value of the member what, which must be a list of strings.
@@ -206,28 +231,24 @@ func (r *reader) fields() (map[string]any, error) {
 // value reads one value as encoding/json gives it to an any, except that a
 // number which a float64 would change stays a json.Number.
 func (r *reader) value() (any, error) {
-	switch r.dec.PeekKind() {
-	case '{':
+	if k := r.dec.PeekKind(); k == '{' || k == '[' {
 		if err := r.open(); err != nil {
 			return nil, err
 		}
-		return r.fields()
-	case '[':
-		if err := r.open(); err != nil {
-			return nil, err
+		if k == '{' {
+			return r.fields()
 		}
 		return r.items()
-	default:
 	}
 	tok, err := r.dec.ReadToken()
 	if err != nil {
 		return nil, syntax(err)
 	}
-	switch tok.Kind() {
+	switch byte(tok.Kind()) {
 	case '"':
 		return tok.String(), nil
 	case '0':
-		return number(tok.String()), nil
+		return number(tok), nil
 	case 't', 'f':
 		return tok.Bool(), nil
 	default:
@@ -251,10 +272,10 @@ func (r *reader) items() ([]any, error) {
 	}
 }
 
-func number(text string) any {
-	f, err := strconv.ParseFloat(text, 64)
+func number(tok jsontext.Token) any {
+	f, err := tok.Float()
 	if err != nil || math.Abs(f) >= maxExactInt {
-		return json.Number(text)
+		return json.Number(tok.String())
 	}
 	return f
 }
@@ -278,7 +299,7 @@ func syntax(err error) error {
 
 // kindName is the JSON type of a value that begins with k.
 func kindName(k jsontext.Kind) string {
-	switch k {
+	switch byte(k) {
 	case '{':
 		return "an object"
 	case '[':

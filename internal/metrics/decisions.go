@@ -60,14 +60,7 @@ func expected(g decision.Guard, r decision.Reason) bool {
 	case decision.ClassFault:
 		return true
 	case decision.ClassAllow:
-		switch r {
-		case decision.URLOK:
-			return g == decision.GuardURL
-		case decision.CommandOK, decision.TerminalOff:
-			return g == decision.GuardTerminal
-		default:
-			return g == decision.GuardTool
-		}
+		return g == allows(r)
 	case decision.ClassTerminal:
 		return g == decision.GuardTerminal
 	case decision.ClassURL:
@@ -75,6 +68,17 @@ func expected(g decision.Guard, r decision.Reason) bool {
 	case decision.ClassPolicy, decision.ClassGate:
 	}
 	return g == decision.GuardTool
+}
+
+// allows is the guard that allows for r.
+func allows(r decision.Reason) decision.Guard {
+	if r == decision.URLOK {
+		return decision.GuardURL
+	}
+	if r == decision.CommandOK || r == decision.TerminalOff {
+		return decision.GuardTerminal
+	}
+	return decision.GuardTool
 }
 
 // pair returns the series, and makes it where there is none.
