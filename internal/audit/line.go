@@ -23,6 +23,7 @@ type line struct {
 	log   zerolog.Logger // writes into out
 	out   []byte
 	text  []byte // scratch: one value, masked
+	end   int    // where it ends in the batch it is written with; used by Run only
 	json  []byte // scratch: one value, as JSON
 	done  chan error
 	timer *time.Timer

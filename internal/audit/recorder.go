@@ -49,8 +49,8 @@ const (
 
 // Options configure a Recorder.
 type Options struct {
-	// Writer takes the lines, one Write call each. Required. It is only used
-	// from within Run.
+	// Writer takes the lines, whole ones: lines that wait at the same time
+	// share a Write call. Required. It is only used from within Run.
 	Writer io.Writer
 	// Sink names Writer in metrics: one of few configured words. Empty: "log".
 	Sink string
@@ -75,7 +75,11 @@ type Recorder struct {
 	queue    chan *line
 	ids      ids
 	lines    sync.Pool
-	torn     bool // the last write ended inside a line; used by Run only
+
+	// Used by Run only.
+	torn  bool    // the last write ended inside a line
+	batch []*line // what the next Write call holds
+	buf   []byte
 }
 
 // New returns a Recorder.
@@ -236,13 +240,63 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// write writes l, unless its decision has stopped waiting for it, and tells
-// the decision.
+// maxBatch bounds how many lines share a Write call.
+const maxBatch = 64
+
+// write writes l and the lines that wait behind it with one Write call, and
+// tells their decisions. A line whose decision has stopped waiting is left out.
 func (r *Recorder) write(l *line) {
-	if l.taken.Swap(true) {
+	r.batch, r.buf = r.batch[:0], r.buf[:0]
+	if r.torn { // the last write ended inside a line
+		r.buf = append(r.buf, '\n')
+	}
+	for {
+		if !l.taken.Swap(true) {
+			r.batch = append(r.batch, l)
+			r.buf = append(r.buf, l.out...)
+			l.end = len(r.buf)
+		}
+		if len(r.batch) == maxBatch {
+			break
+		}
+		select {
+		case l = <-r.queue:
+			continue
+		default:
+		}
+		break
+	}
+	if len(r.batch) == 0 {
 		return
 	}
-	err := r.put(l)
+	n, err := r.put()
+	for _, l := range r.batch {
+		if l.end <= n {
+			r.settle(l, nil)
+		} else {
+			r.settle(l, err)
+		}
+	}
+}
+
+// put makes the one Write call of a batch and returns how much was written, and
+// why not all.
+func (r *Recorder) put() (int, error) {
+	n, err := r.out.Write(r.buf)
+	if err == nil && n < len(r.buf) {
+		err = io.ErrShortWrite
+	}
+	if n > 0 {
+		r.torn = r.buf[n-1] != '\n'
+	}
+	return n, err
+}
+
+// settle tells a line's decision that it is written, or why not.
+func (r *Recorder) settle(l *line, err error) {
+	if len(l.out) == 0 {
+		err = errors.New("audit: an empty line: zerolog's global level is off")
+	}
 	if err == nil {
 		r.observer.AuditEvent(r.sink)
 	}
@@ -254,27 +308,6 @@ func (r *Recorder) write(l *line) {
 		r.observer.AuditDropped(r.sink, DroppedError)
 	}
 	r.lines.Put(l)
-}
-
-// put makes the one Write call of a line. After a write that ended inside a
-// line, the next one begins on a line of its own.
-func (r *Recorder) put(l *line) error {
-	if r.torn {
-		l.out = append(l.out, 0)
-		copy(l.out[1:], l.out)
-		l.out[0] = '\n'
-	}
-	if len(l.out) == 0 {
-		return errors.New("audit: an empty line: zerolog's global level is off")
-	}
-	n, err := r.out.Write(l.out)
-	if err == nil && n < len(l.out) {
-		err = io.ErrShortWrite
-	}
-	if n > 0 {
-		r.torn = n < len(l.out)
-	}
-	return err
 }
 
 // ids makes UUIDs of version 7 (RFC 9562), which sort by time.

@@ -406,7 +406,7 @@ func TestManyAtOnce(t *testing.T) {
 	for _, line := range s.lines(t) {
 		seen[line["id"]] = true
 	}
-	if written, dropped := c.get(); len(seen) != 1600 || len(s.writes) != 1600 || written != 1600 || len(dropped) != 0 {
+	if written, dropped := c.get(); len(seen) != 1600 || len(s.writes) > 1600 || written != 1600 || len(dropped) != 0 {
 		t.Errorf("%d ids in %d writes, %d counted, dropped %v", len(seen), len(s.writes), written, dropped)
 	}
 }

@@ -183,7 +183,7 @@ func (d *daemon) servers() (apiServer, metricsServer *http.Server, err error) {
 		return nil, nil, err
 	}
 	d.proxy, err = egress.New(egress.Options{
-		Decider: decider, Recorder: recorder, Ends: d.audit, Identifier: d, Dialer: dialer, Observer: d.metrics, Logger: d.log, Now: d.Now,
+		Decider: decider, Recorder: recorder, Ends: d.audit.Ends(), Identifier: d, Dialer: dialer, Observer: d.metrics, Logger: d.log, Now: d.Now,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -62,13 +62,13 @@ func (s *Snapshot) Decide(ctx context.Context, req *decision.Request) (d decisio
 func (s *Snapshot) agent(req *decision.Request) (*agent, *decision.Decision) {
 	a, ok := s.agents[req.Agent]
 	switch {
+	case req.Facts.Run != "":
+		// Runs are not kept yet, so no run is open.
+		return nil, &decision.Decision{Reason: decision.UnknownRun, Detail: req.Facts.Run}
 	case req.Agent == "":
 		return nil, &decision.Decision{Reason: decision.NoIdentity}
 	case !ok:
 		return nil, &decision.Decision{Reason: decision.UnknownAgent, Detail: req.Agent}
-	case req.Facts.Run != "":
-		// Runs are not kept yet, so no run is open.
-		return nil, &decision.Decision{Reason: decision.UnknownRun, Detail: req.Facts.Run}
 	case req.Version != "" && req.Version != a.version:
 		return nil, &decision.Decision{Reason: decision.UnknownVersion, Layer: decision.LayerVersion, Detail: req.Version}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -102,19 +100,18 @@ func load(dir, binary string, rounds int, length time.Duration) ([]figure, error
 }
 
 // round asks addr with all clients for length and returns answers a second.
+// The clients are those of net/http, as a runtime would use them, on the same
+// cores as what they measure: their share is the same for both.
 func round(addr, token string, length time.Duration) (float64, error) {
-	request := "POST /access/v1/evaluation HTTP/1.1\r\nHost: " + addr + "\r\nContent-Type: application/json\r\n"
-	if token != "" {
-		request += "Authorization: Bearer " + token + "\r\n"
-	}
-	request += "Content-Length: " + strconv.Itoa(len(question)) + "\r\n\r\n" + question
 	ctx, cancel := context.WithTimeout(context.Background(), length)
 	defer cancel()
+	transport := &http.Transport{MaxIdleConnsPerHost: clients}
+	defer transport.CloseIdleConnections()
 	var wg sync.WaitGroup
 	counts, errs := make([]int, clients), make([]error, clients)
 	begin := time.Now()
 	for i := range clients {
-		wg.Go(func() { counts[i], errs[i] = ask(ctx, addr, []byte(request)) })
+		wg.Go(func() { counts[i], errs[i] = ask(ctx, transport, "http://"+addr+"/access/v1/evaluation", token) })
 	}
 	wg.Wait()
 	total := 0
@@ -124,57 +121,31 @@ func round(addr, token string, length time.Duration) (float64, error) {
 	return float64(total) / time.Since(begin).Seconds(), errors.Join(errs...)
 }
 
-// ask sends one request after the other on one connection until ctx is done.
-func ask(ctx context.Context, addr string, request []byte) (int, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Close()
-	in := bufio.NewReader(conn)
+// ask sends one question after the other until ctx is done.
+func ask(ctx context.Context, transport *http.Transport, url, token string) (int, error) {
 	n := 0
 	for ctx.Err() == nil {
-		if _, err := conn.Write(request); err != nil {
+		req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(question))
+		if err != nil {
 			return n, err
 		}
-		if err := answer(in); err != nil {
+		req.Header.Set("Content-Type", "application/json")
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		res, err := transport.RoundTrip(req)
+		if err != nil {
 			return n, err
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil {
+			return n, err
+		}
+		if res.StatusCode != http.StatusOK || !strings.HasPrefix(string(body), `{"decision":true`) {
+			return n, fmt.Errorf("answered %s: %s", res.Status, body)
 		}
 		n++
 	}
 	return n, nil
-}
-
-// answer reads one response and requires that it allows.
-func answer(in *bufio.Reader) error {
-	length := -1
-	for first := true; ; first = false {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return err
-		}
-		line = strings.TrimRight(line, "\r\n")
-		if first && !strings.HasPrefix(line, "HTTP/1.1 200") {
-			return fmt.Errorf("answered %q", line)
-		}
-		if line == "" {
-			break
-		}
-		if name, value, _ := strings.Cut(line, ": "); strings.EqualFold(name, "Content-Length") {
-			if length, err = strconv.Atoi(value); err != nil {
-				return err
-			}
-		}
-	}
-	if length < 0 {
-		return errors.New("an answer without a length")
-	}
-	body := make([]byte, length)
-	if _, err := io.ReadFull(in, body); err != nil {
-		return err
-	}
-	if !strings.HasPrefix(string(body), `{"decision":true`) {
-		return fmt.Errorf("answered %s", body)
-	}
-	return nil
 }
