@@ -1,0 +1,205 @@
+package egress
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/elazarl/goproxy"
+)
+
+// Proxy is a forward proxy. It is safe for concurrent use.
+type Proxy struct {
+	o         Options
+	via       string // our pseudonym in Via
+	relay     *goproxy.ProxyHttpServer
+	transport *http.Transport
+
+	active   atomic.Int64
+	draining atomic.Bool
+
+	mu      sync.Mutex
+	closed  bool
+	conns   map[*clientConn]struct{}
+	tunnels map[*tunnel]struct{}
+	idle    chan struct{}  // closed when draining and nothing is active
+	gone    chan struct{}  // closed when Shutdown is at its end
+	running sync.WaitGroup // handlers
+}
+
+// New checks o.
+func New(o Options) (*Proxy, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	name := o.Name
+	if name == "" {
+		name = strings.ToLower(rand.Text()[:12])
+	}
+	p := &Proxy{
+		o: o, via: viaName + "-" + name,
+		conns: map[*clientConn]struct{}{}, tunnels: map[*tunnel]struct{}{},
+		idle: make(chan struct{}), gone: make(chan struct{}),
+	}
+	p.transport = newTransport(o)
+	p.relay = newRelay(p)
+	return p, nil
+}
+
+// connKey is where a request's context has its clientConn.
+type connKey struct{}
+
+// Serve takes connections from ln until ctx is done or Shutdown is at its end.
+// Then everything is closed at once; to let requests and tunnels end, call
+// Shutdown first. No goroutine and no connection outlives it. ln is closed.
+func (p *Proxy) Serve(ctx context.Context, ln net.Listener) error {
+	srv := &http.Server{
+		Handler:           http.HandlerFunc(p.serveHTTP),
+		ReadHeaderTimeout: p.o.HeadTimeout,
+		IdleTimeout:       p.o.IdleTimeout,
+		MaxHeaderBytes:    p.o.MaxHead, // checked by clientConn; net/http adds slack
+		ErrorLog:          slog.NewLogLogger(p.o.Logger.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
+		ConnState: func(c net.Conn, s http.ConnState) {
+			cc, ok := c.(*clientConn)
+			switch {
+			case !ok:
+			case s == http.StateIdle:
+				cc.idle()
+			case s == http.StateHijacked:
+				cc.raw.Store(true)
+			}
+		},
+	}
+	srv.Protocols = new(http.Protocols)
+	srv.Protocols.SetHTTP1(true)
+
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(&listener{ln, p}) }()
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+	case <-p.gone:
+	}
+	_ = srv.Close()
+	p.closeAll()
+	p.running.Wait()
+	p.transport.CloseIdleConnections()
+	if err == nil {
+		err = <-served
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("egress: %w", err)
+}
+
+// Shutdown refuses new requests and tunnels (limit_exceeded) and waits until
+// those under way have ended, or until ctx is done. Then Serve closes what is
+// left and returns. The error is ctx's if something was cut off.
+func (p *Proxy) Shutdown(ctx context.Context) error {
+	p.mu.Lock()
+	if !p.draining.Swap(true) && p.active.Load() == 0 {
+		close(p.idle)
+	}
+	p.mu.Unlock()
+	var err error
+	select {
+	case <-p.idle:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.gone:
+	default:
+		close(p.gone)
+	}
+	return err
+}
+
+// enter counts a request in; false: there is no room, or the proxy drains.
+func (p *Proxy) enter(mode string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.draining.Load() || p.closed || p.active.Load() >= int64(p.o.MaxActive) {
+		return false
+	}
+	p.active.Add(1)
+	p.o.Observer.EgressActive(mode, 1)
+	return true
+}
+
+// leave counts a request out.
+func (p *Proxy) leave(mode string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.o.Observer.EgressActive(mode, -1)
+	if p.active.Add(-1) == 0 && p.draining.Load() {
+		close(p.idle)
+	}
+}
+
+// closeAll closes every client connection and tunnel.
+func (p *Proxy) closeAll() {
+	p.mu.Lock()
+	p.closed = true
+	conns := make([]net.Conn, 0, len(p.conns)+len(p.tunnels))
+	for c := range p.conns {
+		conns = append(conns, c)
+	}
+	for t := range p.tunnels {
+		conns = append(conns, t.upstream)
+	}
+	p.mu.Unlock()
+	for _, c := range conns {
+		_ = c.Close()
+	}
+}
+
+// forget drops a client connection that was closed.
+func (p *Proxy) forget(c *clientConn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, c)
+}
+
+// listener hands net/http connections that are looked after.
+type listener struct {
+	net.Listener
+	p *Proxy
+}
+
+// Accept implements net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &clientConn{Conn: conn, p: l.p}
+	l.p.mu.Lock()
+	defer l.p.mu.Unlock()
+	if l.p.closed {
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
+	l.p.conns[c] = struct{}{}
+	return c, nil
+}
+
+// elapsed is the time since start.
+func (p *Proxy) elapsed(start time.Time) time.Duration { return p.o.Now().Sub(start) }

@@ -1,0 +1,131 @@
+package egress
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/elazarl/goproxy"
+
+	"github.com/toolgate/toolgate/internal/decision"
+)
+
+// tunnel is an open CONNECT.
+type tunnel struct{ upstream net.Conn }
+
+// connect dials for a CONNECT that was allowed and, once that worked, gives it
+// to goproxy. Until then the client's connection is net/http's, so that a
+// refusal leaves it usable.
+func (p *Proxy) connect(x *exchange, w http.ResponseWriter, r *http.Request) {
+	upstream, err := p.o.Dialer.Dial(r.Context(), x.decision.Vetted)
+	if err != nil {
+		p.o.Logger.Debug("egress: no tunnel", "error", err)
+		reason, timeout := faultOf(err)
+		p.own(r.Context(), x, reason, "")
+		x.answer(w, x.refusal(timeout))
+		return
+	}
+	defer upstream.Close() //nolint:errcheck // closed by relay in the good case
+	t := &tunnel{upstream: upstream}
+	if !p.opened(t) {
+		panic(http.ErrAbortHandler) // everything is being closed
+	}
+	defer p.forgetTunnel(t)
+	x.tunnel = t
+	p.relay.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+	p.ended(x)
+}
+
+// opened notes a tunnel, so that Serve can close it. False: it is too late.
+func (p *Proxy) opened(t *tunnel) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.tunnels[t] = struct{}{}
+	}
+	return !p.closed
+}
+
+func (p *Proxy) forgetTunnel(t *tunnel) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.tunnels, t)
+}
+
+// tunnel takes a hijacked connection from goproxy and relays until both
+// directions have ended. Nothing here has a time limit: a silent tunnel may
+// stay open for hours (report P19), and TCP keep-alive finds dead peers.
+func (p *Proxy) tunnel(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
+	defer client.Close() //nolint:errcheck // nobody to tell
+	x := exchangeOf(r.Context())
+	conn, ok := client.(*clientConn)
+	if !ok || x == nil || x.tunnel == nil {
+		return
+	}
+	line := "HTTP/1." + strconv.Itoa(min(r.ProtoMinor, 1)) + " 200 Connection established\r\n\r\n"
+	if _, err := io.WriteString(conn.Conn, line); err != nil {
+		return
+	}
+	x.sent, x.received = relay(conn, x.tunnel.upstream)
+}
+
+// halfCloser is a connection whose directions end one by one.
+type halfCloser interface{ CloseWrite() error }
+
+// relay copies in both directions. The copies see the bare connections, so
+// that the kernel can splice TCP to TCP without the bytes passing through here.
+func relay(client *clientConn, upstream net.Conn) (sent, received int64) {
+	var wg sync.WaitGroup
+	wg.Go(func() { received = pump(client.Conn, upstream, nil) })
+	early := client.buf
+	client.buf = nil
+	sent = pump(upstream, client.Conn, early)
+	wg.Wait()
+	return sent, received
+}
+
+// pump copies from src, and first early, to dst until src ends, and then ends
+// dst's direction. If the way is broken, both connections are closed, which
+// ends the other direction too.
+func pump(dst, src net.Conn, early []byte) int64 {
+	var total int64
+	var err error
+	if len(early) > 0 {
+		var n int
+		n, err = dst.Write(early)
+		total = int64(n)
+	}
+	if err == nil {
+		var n int64
+		n, err = io.Copy(dst, src)
+		total += n
+	}
+	if half, ok := dst.(halfCloser); ok && err == nil {
+		err = half.CloseWrite()
+	} else if !ok {
+		_ = dst.Close()
+	}
+	if err != nil {
+		_ = dst.Close()
+		_ = src.Close()
+	}
+	return total
+}
+
+// ended tells the log that a tunnel has ended.
+func (p *Proxy) ended(x *exchange) {
+	if p.o.Ends == nil {
+		return
+	}
+	if x.tunnel != nil {
+		x.addr = x.tunnel.upstream.RemoteAddr().String()
+	}
+	d := x.decision
+	p.o.Ends.Record(context.Background(), &decision.Event{
+		Time: x.start, Request: &x.req, Decision: &d, Duration: p.elapsed(x.start),
+		Addr: x.addr, Sent: x.sent, Received: x.received,
+	})
+}
