@@ -28,7 +28,8 @@ func Build() (binary string, remove func(), err error) {
 		return "", nil, err
 	}
 	binary = filepath.Join(dir, "toolgate")
-	cmd := exec.Command("go", "build", "-o", binary, "github.com/toolgate/toolgate/cmd/toolgate")
+	args := append(append([]string{"build"}, buildFlags()...), "-o", binary, "github.com/toolgate/toolgate/cmd/toolgate")
+	cmd := exec.Command("go", args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		_ = os.RemoveAll(dir)
 		return "", nil, fmt.Errorf("build: %w: %s", err, out)
