@@ -188,7 +188,7 @@ type Source struct {
 	Components Names // the components that use it
 }
 
-// Log configures the decision log, which goes to standard error.
+// Log configures the decision log, which goes to standard output.
 type Log struct {
 	// Least level that is written.
 	Level Level `key:"level" default:"info"`
