@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 )
 
 // errEnded is what the transport gets when it reads a request's body after the
@@ -98,29 +99,23 @@ func (b *receivedBody) WriteTo(w io.Writer) (int64, error) {
 }
 
 // upgradedBody is the origin's side of a WebSocket. The two directions run in
-// goroutines of goproxy, so each counts for itself.
+// goroutines of goproxy, and one may go on when the other has ended.
 type upgradedBody struct {
-	rw io.ReadWriteCloser
-	x  *exchange
-
-	mu sync.Mutex
+	rw             io.ReadWriteCloser
+	sent, received atomic.Int64
 }
 
 // Read implements io.Reader.
 func (b *upgradedBody) Read(p []byte) (int, error) {
 	n, err := b.rw.Read(p)
-	b.mu.Lock()
-	b.x.received += int64(n)
-	b.mu.Unlock()
+	b.received.Add(int64(n))
 	return n, err
 }
 
 // Write implements io.Writer.
 func (b *upgradedBody) Write(p []byte) (int, error) {
 	n, err := b.rw.Write(p)
-	b.mu.Lock()
-	b.x.sent += int64(n)
-	b.mu.Unlock()
+	b.sent.Add(int64(n))
 	return n, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,8 +25,15 @@ import (
 	"github.com/toolgate/toolgate/internal/decision"
 )
 
+// maxAnswerHead bounds the head of an origin's answer.
+const maxAnswerHead = 512 << 10
+
 // errNotVetted is the end of every way to a dial that has no vetted value.
 var errNotVetted = errors.New("egress: a dial without a vetted target")
+
+// vettedKey is where the context of a request to an origin has the value that
+// was vetted for it. A dial may outlive its request, so it is a copy.
+type vettedKey struct{}
 
 // newTransport returns the one transport to origins. It speaks plain HTTP/1.1
 // only: what is encrypted goes through a tunnel and is not ours to speak.
@@ -33,20 +41,21 @@ func newTransport(o Options) *http.Transport {
 	t := &http.Transport{
 		Proxy: nil, // never from the environment
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			x := exchangeOf(ctx)
-			if x == nil || !x.decision.Allowed() {
+			v, ok := ctx.Value(vettedKey{}).(decision.Vetted)
+			if !ok {
 				return nil, errNotVetted
 			}
-			return o.Dialer.Dial(ctx, x.decision.Vetted)
+			return o.Dialer.Dial(ctx, v)
 		},
-		DialTLSContext:        func(context.Context, string, string) (net.Conn, error) { return nil, errNotVetted },
-		TLSNextProto:          map[string]func(string, *tls.Conn) http.RoundTripper{},
-		DisableCompression:    true, // bytes stay as they are (report P23)
-		MaxIdleConns:          o.PoolSize,
-		MaxIdleConnsPerHost:   o.PoolPerKey,
-		IdleConnTimeout:       o.PoolIdle,
-		ExpectContinueTimeout: expectTimeout,
-		Protocols:             new(http.Protocols),
+		DialTLSContext:         func(context.Context, string, string) (net.Conn, error) { return nil, errNotVetted },
+		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
+		DisableCompression:     true, // bytes stay as they are (report P23)
+		MaxResponseHeaderBytes: maxAnswerHead,
+		MaxIdleConns:           o.PoolSize,
+		MaxIdleConnsPerHost:    o.PoolPerKey,
+		IdleConnTimeout:        o.PoolIdle,
+		ExpectContinueTimeout:  expectTimeout,
+		Protocols:              new(http.Protocols),
 	}
 	t.Protocols.SetHTTP1(true)
 	return t
@@ -109,8 +118,9 @@ func (p *Proxy) forward(x *exchange, w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		x.sent += body.end()
 	}
-	if x.upgraded {
+	if x.socket != nil {
 		_ = x.conn.Close() // goproxy leaves it open
+		x.sent, x.received = x.socket.sent.Load(), x.socket.received.Load()
 		p.ended(x)
 	}
 	if x.broken {
@@ -142,11 +152,13 @@ func (x *exchange) outgoing(r *http.Request) (*http.Request, error) {
 	if x.p.o.Ends != nil {
 		trace.GotConn = func(info httptrace.GotConnInfo) { x.addr = info.Conn.RemoteAddr().String() }
 	}
-	ctx := httptrace.WithClientTrace(context.WithValue(r.Context(), exchangeKey{}, x), trace)
+	ctx := context.WithValue(context.WithValue(r.Context(), exchangeKey{}, x), vettedKey{}, v)
+	ctx = httptrace.WithClientTrace(ctx, trace)
 	out := r.WithContext(ctx)
 	out.URL, out.Host, out.RequestURI = u, hostField(v.Endpoint), ""
 	upgrade := isUpgrade(r)
 	cleanRequest(out.Header, x.p.via, r.ProtoMinor)
+	cleanTrailer(out.Trailer)
 	if upgrade {
 		out.Header.Set("Connection", "Upgrade")
 		out.Header.Set("Upgrade", "websocket")
@@ -221,6 +233,10 @@ func (p *Proxy) roundTrip(r *http.Request, _ *goproxy.ProxyCtx) (*http.Response,
 		_ = resp.Body.Close()
 		return x.refused(r, false), nil
 	}
+	cleanTrailer(resp.Trailer)
+	if _, ok := resp.Header["Content-Type"]; !ok {
+		resp.Header["Content-Type"] = nil // else net/http guesses one
+	}
 	resp.Body = &receivedBody{ReadCloser: resp.Body, x: x, resp: resp}
 	return resp, nil
 }
@@ -256,11 +272,7 @@ func faultOf(err error) (decision.Reason, bool) {
 
 // switched passes on the answer to a WebSocket upgrade, and no other.
 func (x *exchange) switched(r *http.Request, resp *http.Response) *http.Response {
-	rw, ok := resp.Body.(interface {
-		Read([]byte) (int, error)
-		Write([]byte) (int, error)
-		Close() error
-	})
+	rw, ok := resp.Body.(io.ReadWriteCloser)
 	if !ok || !isWebSocket(r.Header) || !isWebSocket(resp.Header) {
 		_ = resp.Body.Close()
 		x.p.own(r.Context(), x, decision.ConnectFailed, "")
@@ -269,8 +281,8 @@ func (x *exchange) switched(r *http.Request, resp *http.Response) *http.Response
 	cleanResponse(resp.Header)
 	resp.Header.Set("Connection", "Upgrade")
 	resp.Header.Set("Upgrade", "websocket")
-	x.upgraded = true
-	resp.Body = &upgradedBody{rw: rw, x: x}
+	x.socket = &upgradedBody{rw: rw}
+	resp.Body = x.socket
 	return resp
 }
 

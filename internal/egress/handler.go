@@ -3,6 +3,7 @@ package egress
 import (
 	"context"
 	"encoding/base64"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -23,11 +24,11 @@ type exchange struct {
 
 	result         string
 	sent, received int64
-	broken         bool // the origin's answer broke off in its middle
-	upgraded       bool
+	broken         bool   // the origin's answer broke off in its middle
 	addr           string // the peer
 	info           informationalState
-	tunnel         *tunnel // of a CONNECT
+	upstream       net.Conn      // of a CONNECT
+	socket         *upgradedBody // of a WebSocket
 }
 
 // exchangeKey is where a request's context has its exchange.
@@ -55,8 +56,6 @@ func (p *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		p.o.Observer.EgressConnection(x.mode, x.result)
 		return
 	}
-	p.running.Add(1)
-	defer p.running.Done()
 	defer p.leave(x.mode)
 	defer x.report()
 	if !p.admit(r.Context(), x, r.Method, r.Header["Proxy-Authorization"], r.Header["Via"]) {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/elazarl/goproxy"
@@ -23,16 +22,14 @@ type Proxy struct {
 	relay     *goproxy.ProxyHttpServer
 	transport *http.Transport
 
-	active   atomic.Int64
-	draining atomic.Bool
-
-	mu      sync.Mutex
-	closed  bool
-	conns   map[*clientConn]struct{}
-	tunnels map[*tunnel]struct{}
-	idle    chan struct{}  // closed when draining and nothing is active
-	gone    chan struct{}  // closed when Shutdown is at its end
-	running sync.WaitGroup // handlers
+	mu       sync.Mutex
+	active   int // requests and tunnels
+	draining bool
+	closed   bool
+	conns    map[*clientConn]struct{}
+	idle     chan struct{}  // closed when draining and nothing is active
+	gone     chan struct{}  // closed when Shutdown is at its end
+	running  sync.WaitGroup // what active counts
 }
 
 // New checks o.
@@ -47,8 +44,8 @@ func New(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{
 		o: o, via: viaName + "-" + name,
-		conns: map[*clientConn]struct{}{}, tunnels: map[*tunnel]struct{}{},
-		idle: make(chan struct{}), gone: make(chan struct{}),
+		conns: map[*clientConn]struct{}{},
+		idle:  make(chan struct{}), gone: make(chan struct{}),
 	}
 	p.transport = newTransport(o)
 	p.relay = newRelay(p)
@@ -112,9 +109,10 @@ func (p *Proxy) Serve(ctx context.Context, ln net.Listener) error {
 // left and returns. The error is ctx's if something was cut off.
 func (p *Proxy) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
-	if !p.draining.Swap(true) && p.active.Load() == 0 {
+	if !p.draining && p.active == 0 {
 		close(p.idle)
 	}
+	p.draining = true
 	p.mu.Unlock()
 	var err error
 	select {
@@ -136,10 +134,11 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 func (p *Proxy) enter(mode string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.draining.Load() || p.closed || p.active.Load() >= int64(p.o.MaxActive) {
+	if p.draining || p.closed || p.active >= p.o.MaxActive {
 		return false
 	}
-	p.active.Add(1)
+	p.active++
+	p.running.Add(1)
 	p.o.Observer.EgressActive(mode, 1)
 	return true
 }
@@ -149,21 +148,21 @@ func (p *Proxy) leave(mode string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.o.Observer.EgressActive(mode, -1)
-	if p.active.Add(-1) == 0 && p.draining.Load() {
+	p.active--
+	p.running.Done()
+	if p.active == 0 && p.draining {
 		close(p.idle)
 	}
 }
 
-// closeAll closes every client connection and tunnel.
+// closeAll closes every client connection. That ends what depends on it: a
+// request's context is done, and a tunnel closes its other side.
 func (p *Proxy) closeAll() {
 	p.mu.Lock()
 	p.closed = true
-	conns := make([]net.Conn, 0, len(p.conns)+len(p.tunnels))
+	conns := make([]net.Conn, 0, len(p.conns))
 	for c := range p.conns {
 		conns = append(conns, c)
-	}
-	for t := range p.tunnels {
-		conns = append(conns, t.upstream)
 	}
 	p.mu.Unlock()
 	for _, c := range conns {

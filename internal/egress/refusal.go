@@ -210,14 +210,23 @@ func (x *exchange) answer(w http.ResponseWriter, r *refusal) {
 	_, _ = w.Write(r.body)
 }
 
-// asked is the target as it was received, without what may be secret in it.
+// asked is the target as it was received, without what may be secret in it:
+// user information, query and fragment.
 func asked(req *decision.Request) string {
 	text := req.Resource.ID
 	if i := strings.IndexAny(text, "?#"); i >= 0 {
 		text = text[:i]
 	}
-	if i := strings.LastIndexByte(text, '@'); i >= 0 {
-		text = "…" + text[i:]
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		scheme, rest = "", text
+	}
+	authority, path, _ := strings.Cut(rest, "/")
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		text = "…" + authority[i:] + "/" + path
+		if found {
+			text = scheme + "://" + text
+		}
 	}
 	if len(text) > maxAsked {
 		text = text[:maxAsked] + "…"

@@ -13,9 +13,6 @@ import (
 	"github.com/toolgate/toolgate/internal/decision"
 )
 
-// tunnel is an open CONNECT.
-type tunnel struct{ upstream net.Conn }
-
 // connect dials for a CONNECT that was allowed and, once that worked, gives it
 // to goproxy. Until then the client's connection is net/http's, so that a
 // refusal leaves it usable.
@@ -28,31 +25,11 @@ func (p *Proxy) connect(x *exchange, w http.ResponseWriter, r *http.Request) {
 		x.answer(w, x.refusal(timeout))
 		return
 	}
-	defer upstream.Close() //nolint:errcheck // closed by relay in the good case
-	t := &tunnel{upstream: upstream}
-	if !p.opened(t) {
-		panic(http.ErrAbortHandler) // everything is being closed
-	}
-	defer p.forgetTunnel(t)
-	x.tunnel = t
+	defer upstream.Close() //nolint:errcheck // in the good case it is closed already
+	x.upstream = upstream
 	p.relay.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+	x.addr = upstream.RemoteAddr().String()
 	p.ended(x)
-}
-
-// opened notes a tunnel, so that Serve can close it. False: it is too late.
-func (p *Proxy) opened(t *tunnel) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.closed {
-		p.tunnels[t] = struct{}{}
-	}
-	return !p.closed
-}
-
-func (p *Proxy) forgetTunnel(t *tunnel) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.tunnels, t)
 }
 
 // tunnel takes a hijacked connection from goproxy and relays until both
@@ -62,14 +39,14 @@ func (p *Proxy) tunnel(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
 	defer client.Close() //nolint:errcheck // nobody to tell
 	x := exchangeOf(r.Context())
 	conn, ok := client.(*clientConn)
-	if !ok || x == nil || x.tunnel == nil {
+	if !ok || x == nil || x.upstream == nil {
 		return
 	}
 	line := "HTTP/1." + strconv.Itoa(min(r.ProtoMinor, 1)) + " 200 Connection established\r\n\r\n"
 	if _, err := io.WriteString(conn.Conn, line); err != nil {
 		return
 	}
-	x.sent, x.received = relay(conn, x.tunnel.upstream)
+	x.sent, x.received = relay(conn, x.upstream)
 }
 
 // halfCloser is a connection whose directions end one by one.
@@ -119,9 +96,6 @@ func pump(dst, src net.Conn, early []byte) int64 {
 func (p *Proxy) ended(x *exchange) {
 	if p.o.Ends == nil {
 		return
-	}
-	if x.tunnel != nil {
-		x.addr = x.tunnel.upstream.RemoteAddr().String()
 	}
 	d := x.decision
 	p.o.Ends.Record(context.Background(), &decision.Event{
