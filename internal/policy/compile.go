@@ -39,7 +39,7 @@ func Compile(o Options) (*Snapshot, []allowlist.Problem, error) {
 	}
 	c := &compiler{Options: o}
 	s := &Snapshot{
-		revision: o.Revision, agents: map[string]*agent{}, inventory: inventory(o.Document), resolver: o.Resolver,
+		revision: o.Revision, agents: map[string]*agent{}, inventory: o.Document.Scopes(), resolver: o.Resolver,
 	}
 	var err error
 	if s.commands, err = terminal.New(c.terminal()); err != nil {
@@ -133,13 +133,10 @@ func (c *compiler) declares(tool string) bool {
 
 // agents compiles every agent.
 func (c *compiler) agents(s *Snapshot) {
-	var servers []allowlist.Server
-	for _, d := range c.Document.MCP.Servers {
-		servers = append(servers, allowlist.Server{ID: d.Name, All: d.Agents == config.ScopeAll})
-	}
+	servers := c.Document.Declared()
 	for i := range c.Document.Agents {
 		d := &c.Document.Agents[i]
-		spec := c.spec(d)
+		spec := d.Spec(c.Catalogue)
 		compiled, problems := c.Catalogue.Compile(spec, servers)
 		c.problems = append(c.problems, problems...)
 		if compiled == nil {
@@ -154,9 +151,10 @@ func (c *compiler) agents(s *Snapshot) {
 	}
 }
 
-// anonymous checks who a client without credentials is: an agent that is there,
-// and a tool that can dial. Where browsers may reach loopback, it is no browser
-// tool: whoever finds the proxy would be let in.
+// anonymous checks who a client without credentials is. Where browsers may reach
+// loopback, it is no browser tool: whoever finds the proxy would be let in. (That
+// the agent exists is checked when the document loads; a tool that it lacks is
+// refused at every request.)
 func (c *compiler) anonymous(s *Snapshot) {
 	anon := c.Document.Egress.Anonymous
 	if anon == nil {
@@ -164,28 +162,9 @@ func (c *compiler) anonymous(s *Snapshot) {
 	}
 	a := s.agents[anon.Agent.Name]
 	if a == nil {
-		if _, configured := c.Document.Agent(anon.Agent.Name); !configured {
-			c.problem(anon.Agent.Pos, "name an agent of this document", "egress.anonymous: no agent %q is configured", anon.Agent.Name)
-		}
 		return
 	}
-	t, ok := a.Tool(anon.Tool.Name)
-	switch {
-	case !ok && !slices.Contains(a.Names(), anon.Tool.Name):
-		c.problem(anon.Tool.Pos, "name a tool of the agent's registry", "egress.anonymous: agent %s has no tool %q", a.name, anon.Tool.Name)
-	case ok && t.Browser && c.Loopback:
+	if t, ok := a.Tool(anon.Tool.Name); ok && t.Browser && c.Loopback {
 		c.problem(anon.Tool.Pos, "name a tool that is no browser, or unset the variable", "egress.anonymous: %s is a browser tool, and ALLOW_LOOPBACK_TOOL_URLS lets browsers reach loopback", t.Name)
 	}
-}
-
-// inventory returns the scopes of the document.
-func inventory(d *config.Document) *allowlist.Inventory {
-	inv := &allowlist.Inventory{Repositories: map[string][]string{}, Sources: map[string][]string{}}
-	for _, r := range d.Inventory.Repositories {
-		inv.Repositories[r.Name] = r.Components.Strings()
-	}
-	for _, s := range d.Inventory.Sources {
-		inv.Sources[s.Name] = s.Components.Strings()
-	}
-	return inv
 }
