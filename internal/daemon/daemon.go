@@ -108,7 +108,7 @@ func (d *daemon) prepare() error {
 	if p.Document.Log.OnFull == config.FullDrop {
 		onFull = audit.DropOnFull
 	}
-	d.audit, err = audit.New(audit.Options{Writer: d.Stdout, Sink: "stdout", OnFull: onFull, Observer: d.metrics})
+	d.audit, err = audit.New(audit.Options{Writer: newSink(d.Stdout), Sink: "stdout", OnFull: onFull, Observer: d.metrics})
 	if err != nil {
 		return err
 	}

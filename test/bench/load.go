@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,11 +22,14 @@ const clients = 8
 // question is a tool call that is allowed, so that the whole chain runs.
 const question = `{"subject":{"type":"agent","id":"demo"},"action":{"name":"tools/call"},"resource":{"type":"tool","id":"read_file"}}`
 
-// constant is what the bare handler answers: about as long as a real answer.
-const constant = `{"decision":true,"context":{"id":"00000000-0000-7000-8000-000000000000","reason":"listed","state":"granted","layer":"base"}}`
-
-// serveBare answers a constant on a free port, whose address it writes to a file.
+// serveBare answers a constant on a free port, whose address it writes to a
+// file. The constant is a real answer of toolgate, in the file beside it, so that
+// both servers send the same bytes.
 func serveBare(addrFile string) error {
+	constant, err := os.ReadFile(addrFile + ".answer")
+	if err != nil {
+		return err
+	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -41,19 +45,22 @@ func serveBare(addrFile string) error {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, constant)
+			_, _ = w.Write(constant)
 		}),
 	}
 	return srv.Serve(ln)
 }
 
 // startBare runs this program again as the bare server, in a process of its own.
-func startBare(dir string) (*exec.Cmd, string, error) {
+func startBare(dir string, constant []byte) (*exec.Cmd, string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, "", err
 	}
 	addrFile := filepath.Join(dir, "bare-addr")
+	if err := os.WriteFile(addrFile+".answer", constant, 0o600); err != nil {
+		return nil, "", err
+	}
 	cmd := exec.Command(self, "-bare", addrFile)
 	if err := cmd.Start(); err != nil {
 		return nil, "", err
@@ -70,19 +77,23 @@ func startBare(dir string) (*exec.Cmd, string, error) {
 
 // load compares the decision API with the bare handler in interleaved rounds.
 func load(dir, binary string, rounds int, length time.Duration) ([]figure, error) {
-	bare, bareAddr, err := startBare(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = bare.Process.Kill(); _ = bare.Wait() }()
 	gate, err := start(dir, binary)
 	if err != nil {
 		return nil, err
 	}
 	defer gate.stop()
+	constant, err := ask(context.Background(), &http.Transport{}, gate.addrs["api"], gate.token)
+	if err != nil {
+		return nil, err
+	}
+	bare, bareAddr, err := startBare(dir, constant)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = bare.Process.Kill(); _ = bare.Wait() }()
 	var ratios, rates []float64
 	for range rounds {
-		base, err := round(bareAddr, "", length)
+		base, err := round(bareAddr, gate.token, length)
 		if err != nil {
 			return nil, fmt.Errorf("bare: %w", err)
 		}
@@ -111,7 +122,7 @@ func round(addr, token string, length time.Duration) (float64, error) {
 	counts, errs := make([]int, clients), make([]error, clients)
 	begin := time.Now()
 	for i := range clients {
-		wg.Go(func() { counts[i], errs[i] = ask(ctx, transport, "http://"+addr+"/access/v1/evaluation", token) })
+		wg.Go(func() { counts[i], errs[i] = askOn(ctx, transport, addr, token) })
 	}
 	wg.Wait()
 	total := 0
@@ -121,31 +132,37 @@ func round(addr, token string, length time.Duration) (float64, error) {
 	return float64(total) / time.Since(begin).Seconds(), errors.Join(errs...)
 }
 
-// ask sends one question after the other until ctx is done.
-func ask(ctx context.Context, transport *http.Transport, url, token string) (int, error) {
-	n := 0
-	for ctx.Err() == nil {
-		req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(question))
-		if err != nil {
+// askOn asks one question after the other until ctx is done.
+func askOn(ctx context.Context, transport *http.Transport, addr, token string) (int, error) {
+	for n := 0; ; n++ {
+		if ctx.Err() != nil {
+			return n, nil
+		}
+		if _, err := ask(context.Background(), transport, addr, token); err != nil {
 			return n, err
 		}
-		req.Header.Set("Content-Type", "application/json")
-		if token != "" {
-			req.Header.Set("Authorization", "Bearer "+token)
-		}
-		res, err := transport.RoundTrip(req)
-		if err != nil {
-			return n, err
-		}
-		body, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil {
-			return n, err
-		}
-		if res.StatusCode != http.StatusOK || !strings.HasPrefix(string(body), `{"decision":true`) {
-			return n, fmt.Errorf("answered %s: %s", res.Status, body)
-		}
-		n++
 	}
-	return n, nil
+}
+
+// ask asks one question and requires that it is allowed.
+func ask(ctx context.Context, transport *http.Transport, addr, token string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/access/v1/evaluation", strings.NewReader(question))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte(`{"decision":true`)) {
+		return nil, fmt.Errorf("answered %s: %s", res.Status, body)
+	}
+	return body, nil
 }
