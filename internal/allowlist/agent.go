@@ -18,7 +18,7 @@ type Verdict struct {
 }
 
 // Agent is one compiled agent. It never changes and is safe for concurrent use.
-// A nil Agent refuses everything.
+// A nil Agent refuses everything and lists nothing.
 type Agent struct {
 	reg   *registry
 	base  []Verdict // per tool of the registry, before anything that a run narrows
@@ -32,10 +32,9 @@ type Agent struct {
 
 	// What answers for a name that no registry holds.
 	unregistered Verdict
-	denied       map[string]Verdict // denies of names that are not registered, MCP names included
+	denied       []pattern // denies of such names, MCP names included
 	servers      map[string]*server
 	serverIDs    []string
-	strict       bool
 
 	conditions map[string][]Condition
 }
@@ -44,6 +43,22 @@ type Agent struct {
 type server struct {
 	verdict  Verdict
 	patterns []Named // nil: every tool
+}
+
+// pattern is a deny of names that are not registered.
+type pattern struct {
+	text    string // * stands for any text
+	verdict Verdict
+}
+
+// deniedName returns the first deny that names an unregistered tool.
+func (a *Agent) deniedName(tool string) (*pattern, bool) {
+	for i := range a.denied {
+		if p := &a.denied[i]; wildcard(p.text, tool) {
+			return p, true
+		}
+	}
+	return nil, false
 }
 
 const (
@@ -62,40 +77,39 @@ func mcpName(name string) (id, tool string, ok bool) {
 	return id, tool, true
 }
 
-// narrowing is what a run's facts do to a registry.
+// narrowing is what a run's facts do to a registry. Nil parts narrow nothing.
 type narrowing struct {
-	typeStrips, jobLeaves set
-	stage                 stage
-	job                   bool
-	facts                 *decision.Facts
+	taskType *taskType
+	stage    *stage
+	job      *job
+	facts    *decision.Facts
 }
 
 // narrow looks the facts up. An unknown stage, task type or job refuses: a
 // misspelt one must not narrow nothing.
 func (a *Agent) narrow(f *decision.Facts) (n narrowing, v Verdict, ok bool) {
 	n.facts = f
-	found := true
 	if f.Stage != "" {
-		if n.stage, found = a.reg.stages[f.Stage]; !found {
+		if n.stage = a.reg.stages[f.Stage]; n.stage == nil {
 			return n, Verdict{Reason: decision.UnknownStage, Layer: decision.LayerStage, Detail: f.Stage}, false
 		}
 	}
 	if f.TaskType != "" {
-		if n.typeStrips, found = a.reg.taskTypes[f.TaskType]; !found {
+		if n.taskType = a.reg.taskTypes[f.TaskType]; n.taskType == nil {
 			return n, Verdict{Reason: decision.UnknownTaskType, Layer: decision.LayerTaskType, Detail: f.TaskType}, false
 		}
 	}
 	if f.Job != "" {
-		if n.jobLeaves, found = a.reg.jobs[f.Job]; !found {
+		if n.job = a.reg.jobs[f.Job]; n.job == nil {
 			return n, Verdict{Reason: decision.UnknownJob, Layer: decision.LayerJob, Detail: f.Job}, false
 		}
-		n.job = true
 	}
 	return n, Verdict{}, true
 }
 
-// Decide answers whether the agent may call a tool under these facts. Names are
-// exact. The first layer that takes the tool away names the reason.
+// Decide answers whether the agent may call a tool under these facts, which
+// must not be nil. Names are exact. The first layer that takes the tool away
+// names the reason.
 func (a *Agent) Decide(tool string, f *decision.Facts) Verdict {
 	if a == nil {
 		return Verdict{}
@@ -107,12 +121,12 @@ func (a *Agent) Decide(tool string, f *decision.Facts) Verdict {
 	if i, registered := a.reg.index[tool]; registered {
 		return a.registered(i, &n)
 	}
-	if v, denied := a.denied[tool]; denied {
-		return v
+	if p, denied := a.deniedName(tool); denied {
+		return p.verdict
 	}
 	if v, declared := a.http[tool]; declared {
-		if n.job && v.Reason.Allows() {
-			return narrowed(decision.OutsideJob, decision.LayerJob, f.Job)
+		if n.job != nil && v.Reason.Allows() {
+			return n.job.outside
 		}
 		return v
 	}
@@ -126,35 +140,34 @@ func (a *Agent) Decide(tool string, f *decision.Facts) Verdict {
 
 // registered walks the chain for a registered tool.
 func (a *Agent) registered(i int, n *narrowing) Verdict {
-	v := a.base[i]
-	if !v.Reason.Allows() {
-		return v
+	if !a.base[i].Reason.Allows() {
+		return a.base[i]
 	}
 	if a.narrows {
 		switch {
-		case n.typeStrips.has(i):
-			return narrowed(decision.StrippedByTaskType, decision.LayerTaskType, n.facts.TaskType)
-		case n.stage.writers.has(i):
-			return narrowed(decision.StrippedByStageWriters, decision.LayerStage, n.facts.Stage)
-		case n.stage.codeReading.has(i):
-			return narrowed(decision.StrippedByStageCodeReading, decision.LayerStage, n.facts.Stage)
+		case n.taskType != nil && n.taskType.strips.has(i):
+			return n.taskType.verdict
+		case n.stage != nil && n.stage.writers.has(i):
+			return n.stage.noWriters
+		case n.stage != nil && n.stage.codeReading.has(i):
+			return n.stage.noCodeReading
 		}
 	}
 	if n.facts.HasPlan && a.reg.planned.has(i) && !contains(n.facts.Planned, a.reg.tools[i].Name) {
-		return narrowed(decision.NotPlanned, decision.LayerPlanned, "planned")
+		return narrowed(decision.NotPlanned, decision.LayerPlanned, "planned", decision.Position{})
 	}
-	if n.job && !n.jobLeaves.has(i) {
-		return narrowed(decision.OutsideJob, decision.LayerJob, n.facts.Job)
+	if n.job != nil && !n.job.leaves.has(i) {
+		return n.job.outside
 	}
 	if a.readOnly != nil {
 		return a.readOnly[i]
 	}
-	return v
+	return a.base[i]
 }
 
 // narrowed is the verdict of a layer that took a tool away that the agent holds.
-func narrowed(r decision.Reason, l decision.Layer, rule string) Verdict {
-	return Verdict{Reason: r, State: decision.StateNarrowed, Layer: l, Rule: rule}
+func narrowed(r decision.Reason, l decision.Layer, rule string, pos decision.Position) Verdict {
+	return Verdict{Reason: r, State: decision.StateNarrowed, Layer: l, Rule: rule, Pos: pos}
 }
 
 func contains(list []string, s string) bool {
@@ -166,20 +179,19 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// mcpTool answers for mcp__id__name.
+// mcpTool answers for mcp__id__name, which no deny names.
 func (a *Agent) mcpTool(id, name string, n *narrowing) Verdict {
-	if v, denied := a.denied[mcpPrefix+id]; denied {
-		return v
-	}
 	s := a.servers[id]
 	if s == nil {
 		return Verdict{Reason: decision.MCPServerUnknown, Layer: decision.LayerMCP, Detail: id}
 	}
 	v := s.answer(n)
-	if !v.Reason.Allows() || name == "" && s.patterns == nil {
+	switch {
+	case !v.Reason.Allows():
 		return v
-	}
-	if name == "" || s.patterns != nil && !s.matches(name) {
+	case !validMCPTool(name):
+		return Verdict{Reason: decision.UnknownTool, Layer: decision.LayerName, Detail: name}
+	case s.patterns != nil && !s.matches(name):
 		return Verdict{
 			Reason: decision.MCPServerNotPicked, State: decision.StateNotGranted, Layer: decision.LayerMCP,
 			Detail: name, Rule: v.Rule, Pos: v.Pos,
@@ -188,34 +200,51 @@ func (a *Agent) mcpTool(id, name string, n *narrowing) Verdict {
 	return v
 }
 
+// maxToolName bounds the name of a tool, in bytes (MCP 2025-11-25, tools: 1 to
+// 128 characters).
+const maxToolName = 128
+
+// validMCPTool reports whether a server's tool can have that name. One with
+// blanks, control or non-ASCII characters could mean to a server what a deny
+// spells without them.
+func validMCPTool(name string) bool {
+	if name == "" || len(name) > maxToolName {
+		return false
+	}
+	for i := range len(name) {
+		if name[i] <= ' ' || name[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
 // answer is what a server answers for a run: a job reaches none.
 func (s *server) answer(n *narrowing) Verdict {
-	if s.verdict.Reason.Allows() && n.job {
-		return narrowed(decision.JobNoMCP, decision.LayerJob, n.facts.Job)
+	if s.verdict.Reason.Allows() && n.job != nil {
+		return n.job.noMCP
 	}
 	return s.verdict
 }
 
 // matches reports whether a tool of the server is granted.
 func (s *server) matches(tool string) bool {
-	for _, p := range s.patterns {
-		if wildcard(p.Name, tool) {
+	for i := range s.patterns {
+		if wildcard(s.patterns[i].Name, tool) {
 			return true
 		}
 	}
 	return false
 }
 
-// DecideServer answers whether the agent reaches an MCP server at all.
+// DecideServer answers whether the agent reaches an MCP server at all. f must
+// not be nil.
 func (a *Agent) DecideServer(id string, f *decision.Facts) Verdict {
 	if a == nil {
 		return Verdict{}
 	}
 	n, v, ok := a.narrow(f)
 	if !ok {
-		return v
-	}
-	if v, denied := a.denied[mcpPrefix+id]; denied {
 		return v
 	}
 	s := a.servers[id]
@@ -225,7 +254,7 @@ func (a *Agent) DecideServer(id string, f *decision.Facts) Verdict {
 	return s.answer(&n)
 }
 
-// Tool returns a registered tool.
+// Tool returns a registered tool, which must not be changed.
 func (a *Agent) Tool(name string) (*Tool, bool) {
 	if a == nil {
 		return nil, false
@@ -239,10 +268,26 @@ func (a *Agent) Tool(name string) (*Tool, bool) {
 
 // Names lists what can be listed: every registered tool in registry order, then
 // the declared HTTP tools. It must not be changed.
-func (a *Agent) Names() []string { return a.names }
+func (a *Agent) Names() []string {
+	if a == nil {
+		return nil
+	}
+	return a.names
+}
 
-// Shells lists the registered tools that run commands.
-func (a *Agent) Shells() []string { return a.reg.shells }
+// Shells lists the registered tools that run commands. It must not be changed.
+func (a *Agent) Shells() []string {
+	if a == nil {
+		return nil
+	}
+	return a.reg.shells
+}
 
-// ServerIDs lists the declared MCP servers in their order.
-func (a *Agent) ServerIDs() []string { return a.serverIDs }
+// ServerIDs lists the declared MCP servers in their order. It must not be
+// changed.
+func (a *Agent) ServerIDs() []string {
+	if a == nil {
+		return nil
+	}
+	return a.serverIDs
+}

@@ -33,17 +33,30 @@ type registry struct {
 	groups map[string]set
 	shells []string
 
-	stages    map[string]stage
-	taskTypes map[string]set // what the type strips
-	jobs      map[string]set // what the job leaves
+	stages    map[string]*stage
+	taskTypes map[string]*taskType
+	jobs      map[string]*job
 	planned   set
 
 	readOnly, exfiltration, writeCapable set
 }
 
-// stage is what a stage strips.
+// stage is what a stage strips, and what it says of it.
 type stage struct {
-	writers, codeReading set
+	writers, codeReading     set
+	noWriters, noCodeReading Verdict
+}
+
+// taskType is what a task type strips.
+type taskType struct {
+	strips  set
+	verdict Verdict
+}
+
+// job is what a job leaves.
+type job struct {
+	leaves         set
+	outside, noMCP Verdict
 }
 
 // NewCatalogue checks a catalogue: every name that an entry uses must be a tool
@@ -125,8 +138,10 @@ func (b *builder) registry(d *RegistryData) {
 // validToolName reports whether s can be the name of a registered tool: not one
 // of an MCP server's.
 func validToolName(s string) bool {
-	return s != "" && len(s) <= 128 && !strings.HasPrefix(s, mcpPrefix) &&
-		!strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '@' || r == '*' })
+	return s != "" && len(s) <= maxToolName && !strings.HasPrefix(s, mcpPrefix) &&
+		!strings.ContainsFunc(s, func(r rune) bool {
+			return r <= ' ' || r >= 0x7f || r == '@' || r == '*' || r == '(' || r == ')' || r == ','
+		})
 }
 
 // names checks every entry of the catalogue's lists.
@@ -203,32 +218,46 @@ func (r *registry) all(list []Named) set {
 // narrow works out what each stage, task type and job does to a registry.
 func (c *Catalogue) narrow(r *registry) {
 	d := &c.data
-	writers := r.all(d.Writers)
-	r.stages, r.taskTypes, r.jobs = map[string]stage{}, map[string]set{}, map[string]set{}
+	r.stages, r.taskTypes, r.jobs = map[string]*stage{}, map[string]*taskType{}, map[string]*job{}
 	for i := range d.Stages {
-		var s stage
-		if st := &d.Stages[i]; st.StripWriters {
-			s.writers = r.all(d.StageStrips)
-			s.writers.union(writers)
-			s.writers.minus(r.all(st.Keep))
-		}
-		s.codeReading = r.all(d.Stages[i].NoCodeReading)
-		r.stages[d.Stages[i].Name] = s
+		r.stages[d.Stages[i].Name] = c.stage(r, &d.Stages[i])
 	}
 	for i := range d.TaskTypes {
-		strips := newSet(len(r.tools))
+		t := &taskType{verdict: narrowed(decision.StrippedByTaskType, decision.LayerTaskType, "task type "+d.TaskTypes[i].Name, d.TaskTypes[i].Pos)}
 		if d.TaskTypes[i].NoWorkspaceWrites {
-			strips.union(writers)
+			t.strips = r.all(d.Writers)
 		}
-		r.taskTypes[d.TaskTypes[i].Name] = strips
+		r.taskTypes[d.TaskTypes[i].Name] = t
 	}
 	for i := range d.Jobs {
-		left := r.all(d.JobAlways)
-		left.union(r.all(d.Jobs[i].Tools))
-		r.jobs[d.Jobs[i].Name] = left
+		rule, pos := "job "+d.Jobs[i].Name, d.Jobs[i].Pos
+		j := &job{
+			leaves:  r.all(d.JobAlways),
+			outside: narrowed(decision.OutsideJob, decision.LayerJob, rule, pos),
+			noMCP:   narrowed(decision.JobNoMCP, decision.LayerJob, rule, pos),
+		}
+		j.leaves.union(r.all(d.Jobs[i].Tools))
+		r.jobs[d.Jobs[i].Name] = j
 	}
 	r.planned = r.all(d.Planned)
 	r.readOnly, r.exfiltration, r.writeCapable = r.all(d.ReadOnly), r.all(d.Exfiltration), r.all(d.WriteCapable)
+}
+
+// stage works out what one stage strips of a registry. Its keep-list exempts
+// from what goes beside the writers, never a writer (contracts, section 1).
+func (c *Catalogue) stage(r *registry, d *StageData) *stage {
+	rule := "stage " + d.Name
+	s := &stage{
+		codeReading:   r.all(d.NoCodeReading),
+		noWriters:     narrowed(decision.StrippedByStageWriters, decision.LayerStage, rule, d.Pos),
+		noCodeReading: narrowed(decision.StrippedByStageCodeReading, decision.LayerStage, rule, d.Pos),
+	}
+	if d.StripWriters {
+		s.writers = r.all(c.data.StageStrips)
+		s.writers.minus(r.all(d.Keep))
+		s.writers.union(r.all(c.data.Writers))
+	}
+	return s
 }
 
 // Registries lists the registries in their order.

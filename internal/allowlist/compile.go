@@ -2,7 +2,6 @@ package allowlist
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/toolgate/toolgate/internal/decision"
 )
@@ -16,13 +15,13 @@ func (c *Catalogue) Compile(spec AgentSpec, servers []Server) (*Agent, []Problem
 		k.problem(spec.Registry.Pos, suggest(spec.Registry.Name, c.names), "unknown registry %q", spec.Registry.Name)
 		return nil, k.problems
 	}
-	a := &Agent{reg: k.reg, base: make([]Verdict, len(k.reg.tools)), http: map[string]Verdict{}, denied: map[string]Verdict{}, strict: spec.StrictMCP}
+	a := &Agent{reg: k.reg, base: make([]Verdict, len(k.reg.tools)), http: map[string]Verdict{}}
 	a.unregistered = Verdict{Reason: decision.UnknownTool, Layer: decision.LayerName}
 	k.base(a)
 	k.httpTools(a)
+	k.servers(a, servers)
 	k.denies(a)
 	k.readOnly(a)
-	k.servers(a, servers)
 	k.conditions(a)
 	if len(k.problems) > 0 {
 		return nil, k.problems
@@ -57,6 +56,7 @@ func (k *compiler) entry(n Named) set {
 func (k *compiler) base(a *Agent) {
 	switch {
 	case k.declaredOnly():
+		k.unused()
 		k.fill(a, Verdict{Reason: decision.NotListed, State: decision.StateNotGranted, Layer: decision.LayerBase, Rule: "provider " + k.spec.ProviderName, Pos: k.spec.Pos})
 		a.narrows = true
 	case k.spec.Role.Name != "" && k.spec.HasTools:
@@ -66,10 +66,28 @@ func (k *compiler) base(a *Agent) {
 	case k.spec.HasTools && len(k.spec.Tools) > 0:
 		k.list(a)
 	case k.spec.HasTools, k.spec.ReadOnly, k.spec.ProviderName != "":
-		k.fill(a, Verdict{Reason: decision.Unrestricted, State: decision.StateGranted, Layer: decision.LayerBase, Rule: "tools: []", Pos: k.spec.Pos})
+		k.unused()
+		rule := "tools: []"
+		if !k.spec.HasTools {
+			rule = "provider " + k.spec.ProviderName
+		}
+		k.fill(a, Verdict{Reason: decision.Unrestricted, State: decision.StateGranted, Layer: decision.LayerBase, Rule: rule, Pos: k.spec.Pos})
 		a.narrows = k.spec.NarrowUnrestricted
 	default:
 		k.problem(k.spec.Pos, "write role, tools or catalogue; tools: [] means every registered tool", "agent %s has no base", k.spec.Name)
+	}
+}
+
+// unused checks the names that add nothing to such a base: a misspelt one must
+// not wait for the day on which it does.
+func (k *compiler) unused() {
+	if r := k.spec.Role; r.Name != "" && k.c.roles[r.Name] == nil {
+		k.problem(r.Pos, suggest(r.Name, k.c.Roles()), "unknown role %q", r.Name)
+	}
+	for _, list := range [][]Named{k.spec.Tools, k.spec.Grants} {
+		for _, n := range list {
+			k.entry(n)
+		}
 	}
 }
 
@@ -117,7 +135,9 @@ func (k *compiler) role(a *Agent) {
 			}
 			switch v := &a.base[i]; v.Reason {
 			case decision.OutsideRemit: // visible, with the reason, and without effect
-				v.State, v.Rule, v.Pos = decision.StateUnavailable, "grant "+g.Name, g.Pos
+				if v.State != decision.StateUnavailable {
+					v.State, v.Rule, v.Pos = decision.StateUnavailable, "grant "+g.Name, g.Pos
+				}
 			case decision.NotGranted:
 				*v = granting(g)
 			default:
@@ -164,47 +184,6 @@ func (k *compiler) httpTools(a *Agent) {
 	}
 }
 
-// denies takes tools away. A deny wins over everything before it, also over a
-// grant in the same breath, and is shown even for a tool never held.
-func (k *compiler) denies(a *Agent) {
-	for _, n := range k.spec.Denies {
-		if !k.deny(a, n) {
-			k.problem(n.Pos, suggest(n.Name, append(k.c.Entries(k.reg.name), a.names...)), "registry %s has no tool or group %q to deny", k.reg.name, n.Name)
-		}
-	}
-	for _, n := range k.spec.Disallowed {
-		// A runtime's deny may name a tool that no registry knows yet.
-		if !k.deny(a, n) {
-			a.denied[n.Name] = denying(n)
-		}
-	}
-}
-
-func denying(n Named) Verdict {
-	return Verdict{Reason: decision.DeniedByOperator, State: decision.StateDenied, Layer: decision.LayerDeny, Rule: "deny " + n.Name, Pos: n.Pos}
-}
-
-// deny applies one deny; false if nothing has that name.
-func (k *compiler) deny(a *Agent, n Named) bool {
-	if s, ok := k.reg.resolve(n.Name); ok {
-		for i := range a.base {
-			if s.has(i) {
-				a.base[i] = denying(n)
-			}
-		}
-		return true
-	}
-	if _, ok := a.http[n.Name]; ok {
-		a.http[n.Name] = denying(n)
-		return true
-	}
-	if strings.HasPrefix(n.Name, mcpPrefix) {
-		a.denied[n.Name] = denying(n)
-		return true
-	}
-	return false
-}
-
 // readOnly bounds the runtime's built-in tools to the read-only set.
 func (k *compiler) readOnly(a *Agent) {
 	if !k.spec.ReadOnly || k.spec.Provider == ProviderDeclared {
@@ -241,58 +220,4 @@ func (k *compiler) readOnly(a *Agent) {
 		}
 	}
 	a.unregistered = refusal(decision.ReadOnlyNotPreapproved)
-}
-
-// servers works out which MCP servers the agent reaches. Listing any makes the
-// list exact; strict_mcp means the declared ones only, also when none is.
-func (k *compiler) servers(a *Agent, declared []Server) {
-	a.servers = make(map[string]*server, len(declared))
-	ids := make([]string, 0, len(declared))
-	for _, s := range declared {
-		ids = append(ids, s.ID)
-		a.servers[s.ID] = &server{verdict: k.unlisted(s)}
-	}
-	a.serverIDs = ids
-	reason := decision.MCPServerPicked
-	if k.spec.StrictMCP || k.spec.ReadOnly || k.declaredOnly() {
-		reason = decision.MCPDeclared
-	}
-	for _, g := range k.spec.MCP {
-		s := a.servers[g.Server.Name]
-		if s == nil {
-			k.problem(g.Server.Pos, suggest(g.Server.Name, ids), "no MCP server %q is declared under mcp.servers", g.Server.Name)
-			continue
-		}
-		s.verdict = Verdict{Reason: reason, State: decision.StateGranted, Layer: decision.LayerMCP, Rule: "mcp " + g.Server.Name, Pos: g.Server.Pos}
-		s.patterns = g.Tools
-	}
-}
-
-// unlisted is the verdict of a server that the agent does not list.
-func (k *compiler) unlisted(s Server) Verdict {
-	v := Verdict{Reason: decision.MCPServerNotPicked, State: decision.StateNotGranted, Layer: decision.LayerMCP, Rule: "mcp", Pos: k.spec.Pos}
-	switch {
-	case k.spec.StrictMCP:
-		v.Reason, v.Rule = decision.MCPServerNotDeclared, "strict_mcp"
-	case !k.spec.HasMCP && s.All:
-		v.Reason, v.State, v.Rule = decision.MCPServerAllAgents, decision.StateGranted, "agents: all"
-	}
-	return v
-}
-
-// conditions indexes the argument conditions by tool.
-func (k *compiler) conditions(a *Agent) {
-	for _, c := range k.spec.Conditions {
-		_, _, isMCP := mcpName(c.Tool.Name)
-		_, registered := k.reg.index[c.Tool.Name]
-		_, declared := a.http[c.Tool.Name]
-		if !isMCP && !registered && !declared {
-			k.problem(c.Tool.Pos, suggest(c.Tool.Name, a.names), "registry %s has no tool %q", k.reg.name, c.Tool.Name)
-			continue
-		}
-		if a.conditions == nil {
-			a.conditions = map[string][]Condition{}
-		}
-		a.conditions[c.Tool.Name] = append(a.conditions[c.Tool.Name], c)
-	}
 }
