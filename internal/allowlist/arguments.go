@@ -1,7 +1,6 @@
 package allowlist
 
 import (
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,9 +57,9 @@ func (c *Condition) holds(v string) bool {
 	case TestExact, TestOneOf:
 		return slices.Contains(c.Want, v)
 	case TestPrefix:
-		return len(c.Want) == 1 && strings.HasPrefix(v, c.Want[0])
+		return len(c.Want) == 1 && strings.HasPrefix(v, c.Want[0]) && !climbs(v)
 	case TestGlob:
-		return len(c.Want) == 1 && len(v) <= maxGlobbed && glob(c.Want[0], v)
+		return len(c.Want) == 1 && len(v) <= maxGlobbed && glob(c.Want[0], v) && !climbs(v)
 	case TestUnder:
 		return len(c.Want) == 1 && under(c.Want[0], v)
 	case TestHost:
@@ -72,19 +71,6 @@ func (c *Condition) holds(v string) bool {
 
 // maxGlobbed bounds the text that a glob is tried on, in bytes.
 const maxGlobbed = 4096
-
-// under reports whether a path, cleaned, lies in folder. A path that holds NUL
-// or a backslash could mean another place to someone and does not.
-func under(folder, p string) bool {
-	if p == "" || strings.ContainsAny(p, "\x00\\") || path.IsAbs(folder) != path.IsAbs(p) {
-		return false
-	}
-	folder, p = path.Clean(folder), path.Clean(p)
-	if folder == "." {
-		return p != ".." && !strings.HasPrefix(p, "../")
-	}
-	return p == folder || strings.HasPrefix(p, strings.TrimSuffix(folder, "/")+"/")
-}
 
 // scope judges the arguments that name a repository, a component or a data
 // source (seed 001). A job names only its own repository, the components of
@@ -105,7 +91,7 @@ func scope(t *Tool, f *decision.Facts, args decision.Arguments, inv *Inventory) 
 		reason decision.Reason
 		inside func(string) bool
 	}{
-		{t.RepositoryArg, false, decision.ScopeRepository, func(v string) bool { return v == f.Repository }},
+		{t.RepositoryArg, false, decision.ScopeRepository, func(v string) bool { return v != "" && v == f.Repository }},
 		{t.ComponentArg, true, decision.ScopeComponent, func(v string) bool { return slices.Contains(components, v) }},
 		{t.SourceArg, true, decision.ScopeDataSource, func(v string) bool { return inv.reads(v, components) }},
 	} {

@@ -37,6 +37,12 @@ func TestScope(t *testing.T) {
 		"free":                                    {decision.Facts{}, decision.Arguments{"repository": "other"}, decision.InScope},
 		"a key that only looks like the argument": {job, decision.Arguments{"Repository": "other"}, decision.ScopeRepository},
 		"two keys for one argument":               {job, decision.Arguments{"repository": "shop", "REPOSITORY": "other"}, decision.ScopeRepository},
+		"a job of no repository, the empty name":  {decision.Facts{Job: "define_errors"}, decision.Arguments{"repository": ""}, decision.ScopeRepository},
+		"bound, the empty name":                   {bound, decision.Arguments{"repository": ""}, decision.ScopeRepository},
+		"the empty component":                     {job, decision.Arguments{"component": ""}, decision.ScopeComponent},
+		"the empty source":                        {job, decision.Arguments{"source": ""}, decision.ScopeDataSource},
+		"null":                                    {job, decision.Arguments{"repository": nil}, decision.ScopeRepository},
+		"one argument out of scope is enough":     {job, decision.Arguments{"repository": "shop", "component": "api", "source": "prom"}, decision.ScopeDataSource},
 		"not text":                                {job, decision.Arguments{"repository": []any{"shop"}}, decision.ScopeRepository},
 	} {
 		if v := a.CheckArguments("query_error_groups", &row.facts, row.args, inv); v.Reason != row.want {
@@ -48,6 +54,8 @@ func TestScope(t *testing.T) {
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	type test = allowlist.Condition
+	glob := func(pattern string) test { return test{Test: allowlist.TestGlob, Want: []string{pattern}} }
+	under := func(folder string) test { return test{Test: allowlist.TestUnder, Want: []string{folder}} }
 	onHost := func(v string) bool { return strings.HasSuffix(v, ".example.com") }
 	for name, row := range map[string]struct {
 		cond test
@@ -68,6 +76,17 @@ func TestConditions(t *testing.T) {
 		"glob, any depth":             {test{Test: allowlist.TestGlob, Want: []string{"src/**.go"}}, decision.Arguments{"x": "src/a/b.go"}, true},
 		"glob, one character":         {test{Test: allowlist.TestGlob, Want: []string{"a?c"}}, decision.Arguments{"x": "abc"}, true},
 		"glob matches the whole text": {test{Test: allowlist.TestGlob, Want: []string{"a"}}, decision.Arguments{"x": "ab"}, false},
+		"glob, one character of two":  {glob("a?c"), decision.Arguments{"x": "a\u00e9c"}, true},
+		"glob, one is not none":       {glob("a?c"), decision.Arguments{"x": "ac"}, false},
+		"glob, one is no slash":       {glob("a?c"), decision.Arguments{"x": "a/c"}, false},
+		"glob of no valid text":       {glob("*"), decision.Arguments{"x": "\xff"}, false},
+		"glob, climbing out":          {glob("src/**"), decision.Arguments{"x": "src/../secret"}, false},
+		"glob, climbing in disguise":  {glob("src/**"), decision.Arguments{"x": "src/%2E%2e%2fsecret"}, false},
+		"glob, climbing backwards":    {glob("src/**"), decision.Arguments{"x": `src\..\secret`}, false},
+		"glob, dots in a name":        {glob("src/**"), decision.Arguments{"x": "src/a..b/...c"}, true},
+		"glob, more text than tried":  {glob("**"), decision.Arguments{"x": strings.Repeat("a", 5000)}, false},
+		"prefix, climbing out":        {test{Test: allowlist.TestPrefix, Want: []string{"src/"}}, decision.Arguments{"x": "src/.."}, false},
+		"prefix, more of the name":    {test{Test: allowlist.TestPrefix, Want: []string{"src"}}, decision.Arguments{"x": "srcs"}, true},
 		"under":                       {test{Test: allowlist.TestUnder, Want: []string{"/work"}}, decision.Arguments{"x": "/work/a"}, true},
 		"the folder itself":           {test{Test: allowlist.TestUnder, Want: []string{"/work"}}, decision.Arguments{"x": "/work"}, true},
 		"climbing out":                {test{Test: allowlist.TestUnder, Want: []string{"/work"}}, decision.Arguments{"x": "/work/../etc"}, false},
@@ -77,6 +96,17 @@ func TestConditions(t *testing.T) {
 		"relative, climbing out":      {test{Test: allowlist.TestUnder, Want: []string{"."}}, decision.Arguments{"x": "a/../../b"}, false},
 		"the root holds all":          {test{Test: allowlist.TestUnder, Want: []string{"/"}}, decision.Arguments{"x": "/etc"}, true},
 		"a NUL ends the path":         {test{Test: allowlist.TestUnder, Want: []string{"/work"}}, decision.Arguments{"x": "/work/\x00"}, false},
+		"a newline":                   {under("/work"), decision.Arguments{"x": "/work/a\n/etc"}, false},
+		"a backslash":                 {under("/work"), decision.Arguments{"x": `/work/..\..\etc`}, false},
+		"dots in percents":            {under("/work"), decision.Arguments{"x": "/work/%2e%2e/etc"}, false},
+		"a home":                      {under("."), decision.Arguments{"x": "~root/.ssh"}, false},
+		"a URL is no relative path":   {under("."), decision.Arguments{"x": "file:///etc/passwd"}, false},
+		"a drive is no relative path": {under("."), decision.Arguments{"x": "c:/windows"}, false},
+		"a colon later on":            {under("."), decision.Arguments{"x": "a/b:c"}, true},
+		"the parent":                  {under(".."), decision.Arguments{"x": "../a"}, true},
+		"above the parent":            {under(".."), decision.Arguments{"x": "../../a"}, false},
+		"below what is not there":     {under("/work/"), decision.Arguments{"x": "//work//./a/"}, true},
+		"empty":                       {under("."), decision.Arguments{"x": ""}, false},
 		"host":                        {test{Test: allowlist.TestHost, Host: onHost}, decision.Arguments{"x": "a.example.com"}, true},
 		"another host":                {test{Test: allowlist.TestHost, Host: onHost}, decision.Arguments{"x": "a.example.org"}, false},
 		"no test holds for nothing":   {test{}, decision.Arguments{"x": "a"}, false},

@@ -58,7 +58,7 @@ type StageData struct {
 	Name          string
 	Pos           decision.Position
 	StripWriters  bool
-	Keep          []Named // exempt from StripWriters; never granted by it
+	Keep          []Named // of CatalogueData.StageStrips, exempt; never granted by it
 	NoCodeReading []Named
 	Gate          string // for the end of a run; not judged here
 }
@@ -149,7 +149,8 @@ type AgentSpec struct {
 	NarrowUnrestricted bool // stage and task type narrow an unrestricted agent too
 }
 
-// Test is what an argument must be.
+// Test is what an argument must be. Text that climbs out of what it begins with
+// (a segment .., however it is spelled) meets neither TestPrefix nor TestGlob.
 type Test uint8
 
 // The tests. The zero value is met by nothing.

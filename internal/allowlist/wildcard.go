@@ -1,5 +1,7 @@
 package allowlist
 
+import "unicode/utf8"
+
 // wildcard reports whether s matches a pattern in which * stands for any text.
 func wildcard(pattern, s string) bool {
 	p, i, star, mark := 0, 0, -1, 0
@@ -24,32 +26,36 @@ func wildcard(pattern, s string) bool {
 }
 
 // glob reports whether s matches a pattern: * is any text without a slash, **
-// any text, ? one character that is no slash. The work is bounded by the
-// product of the lengths.
+// any text, ? one character that is no slash. Text that is not valid UTF-8
+// matches nothing. The work is bounded by the product of the lengths.
 func glob(pattern, s string) bool {
-	// row[j] says whether the pattern so far matches s[:j].
-	row := make([]bool, len(s)+1)
+	if !utf8.ValidString(s) {
+		return false
+	}
+	text, want := []rune(s), []rune(pattern)
+	// row[j] says whether the pattern so far matches text[:j].
+	row := make([]bool, len(text)+1)
 	row[0] = true
-	for p := 0; p < len(pattern); p++ {
-		c := pattern[p]
-		deep := c == '*' && p+1 < len(pattern) && pattern[p+1] == '*'
+	for p := 0; p < len(want); p++ {
+		c := want[p]
+		deep := c == '*' && p+1 < len(want) && want[p+1] == '*'
 		if deep {
 			p++
 		}
 		before := row[0]
 		row[0] = row[0] && c == '*'
-		for j := range len(s) {
+		for j, r := range text {
 			was := row[j+1]
-			switch {
-			case c == '*':
-				row[j+1] = was || row[j] && (deep || s[j] != '/')
-			case c == '?':
-				row[j+1] = before && s[j] != '/'
+			switch c {
+			case '*':
+				row[j+1] = was || row[j] && (deep || r != '/')
+			case '?':
+				row[j+1] = before && r != '/'
 			default:
-				row[j+1] = before && s[j] == c
+				row[j+1] = before && r == c
 			}
 			before = was
 		}
 	}
-	return row[len(s)]
+	return row[len(text)]
 }
