@@ -14,13 +14,13 @@ const (
 
 var (
 	//go:embed toolgate.yaml
-	defaultPolicy string //nolint:gochecknoglobals // go:embed needs one
+	defaultPolicy string
 
 	//go:embed catalogue.yaml
-	catalogue string //nolint:gochecknoglobals // go:embed needs one
+	catalogue string
 
 	//go:embed toolgate.schema.json
-	schema string //nolint:gochecknoglobals // go:embed needs one
+	schema string
 )
 
 // Default returns the policy that toolgate runs on without a file.

@@ -303,8 +303,7 @@ func FuzzDecodeEvaluation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		req, err := api.DecodeEvaluation(data)
 		if err != nil {
-			var bad *api.RequestError
-			if !errors.As(err, &bad) {
+			if _, ok := errors.AsType[*api.RequestError](err); !ok {
 				t.Fatalf("error of type %T: %v", err, err)
 			}
 			return

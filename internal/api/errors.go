@@ -30,8 +30,7 @@ func Refusal(req *decision.Request, err error) decision.Decision {
 	if req != nil {
 		guard = guardOf(req.Resource.Kind)
 	}
-	var bad *RequestError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*RequestError](err); ok {
 		return decision.Refuse(bad.Reason, guard, bad.Message)
 	}
 	return decision.Refuse(decision.InternalError, guard, err.Error())

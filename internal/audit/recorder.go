@@ -125,7 +125,10 @@ func New(o Options) (*Recorder, error) {
 
 type nobody struct{}
 
-func (nobody) AuditEvent(string)           {}
+// AuditEvent implements Observer.
+func (nobody) AuditEvent(string) {}
+
+// AuditDropped implements Observer.
 func (nobody) AuditDropped(string, string) {}
 
 // Record implements decision.Recorder: it gives the decision an id if it has

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -96,11 +97,7 @@ func (c *counts) AuditDropped(_, reason string) {
 func (c *counts) get() (int, map[string]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	copied := map[string]int{}
-	for k, v := range c.dropped {
-		copied[k] = v
-	}
-	return c.written, copied
+	return c.written, maps.Clone(c.dropped)
 }
 
 // start runs a recorder; stop ends it and waits for the lines that are left.

@@ -14,10 +14,7 @@ const hexDigits = "0123456789abcdef"
 func appendJSON[T ~string | ~[]byte](dst []byte, text T, limit int) []byte {
 	dst = append(dst, '"')
 	plain := 0
-	end := len(text)
-	if end > limit {
-		end = limit
-	}
+	end := min(len(text), limit)
 	for i := 0; i < end; {
 		c := text[i]
 		if c >= 0x20 && c < 0x7f && c != '"' && c != '\\' {

@@ -99,7 +99,7 @@ func parseListen(s string) (addr netip.AddrPort, why string) {
 	case ip.Zone() != "":
 		return addr, "has a zone"
 	}
-	return netip.AddrPortFrom(ip.Unmap(), uint16(n)), "" //nolint:gosec // parsed as 16 bits
+	return netip.AddrPortFrom(ip.Unmap(), uint16(n)), ""
 }
 
 // samePlace reports whether two listeners cannot both be bound.

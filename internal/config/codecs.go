@@ -154,14 +154,14 @@ func decodeAddress(d *decoder, n *yaml.Node, v reflect.Value, path string) {
 // decodeServerGrants reads [server, …] or {server: [tool, …], …}.
 func decodeServerGrants(d *decoder, n *yaml.Node, v reflect.Value, path string) {
 	g := ServerGrants{Set: true, Pos: d.at(n)}
-	switch {
-	case n.Kind == yaml.SequenceNode:
+	switch n.Kind {
+	case yaml.SequenceNode:
 		var names Names
 		decodeNames(d, n, reflect.ValueOf(&names).Elem(), path)
 		for _, name := range names.Items {
 			g.Items = append(g.Items, ServerGrant{Server: name})
 		}
-	case n.Kind == yaml.MappingNode:
+	case yaml.MappingNode:
 		d.pairs(n, path, func(key, val *yaml.Node, sub string) {
 			grant := ServerGrant{Server: allowlist.Named{Name: key.Value, Pos: d.at(key)}}
 			d.value(val, reflect.ValueOf(&grant.Tools).Elem(), sub)
@@ -182,7 +182,7 @@ func shapeServerGrants(shaper) Shape {
 
 // decodeCommandRule reads a rule: its text, or a mapping with more.
 func decodeCommandRule(d *decoder, n *yaml.Node, v reflect.Value, path string) {
-	rule, ok := v.Addr().Interface().(*CommandRule)
+	rule, ok := reflect.TypeAssert[*CommandRule](v.Addr())
 	if !ok {
 		return
 	}
@@ -237,7 +237,7 @@ func decodePort(d *decoder, n *yaml.Node, v reflect.Value, path string) {
 	case port < 1 || port > 65535:
 		d.problem(n, path, "port "+n.Value+" does not exist", "write a number from 1 to 65535")
 	default:
-		v.SetUint(uint64(port)) //nolint:gosec // positive
+		v.SetUint(uint64(port))
 	}
 }
 

@@ -127,7 +127,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 			d.problem(n, path, "the key "+name+" is missing", "add it")
 		}
 	}
-	if s, ok := v.Addr().Interface().(interface{ decoded(seen map[string]bool) }); ok {
+	if s, ok := reflect.TypeAssert[interface{ decoded(seen map[string]bool) }](v.Addr()); ok {
 		s.decoded(seen)
 	}
 }

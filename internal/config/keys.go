@@ -113,20 +113,20 @@ func (s shaper) shape(t reflect.Type) Shape {
 	if c, ok := s.codecs[t]; ok {
 		return c.shape(s)
 	}
-	switch kind := t.Kind(); {
-	case kind == reflect.Pointer:
+	switch t.Kind() { //nolint:exhaustive // every other kind is written as text
+	case reflect.Pointer:
 		return s.shape(t.Elem())
-	case kind == reflect.Struct:
+	case reflect.Struct:
 		return s.mapping(t)
-	case kind == reflect.Slice:
+	case reflect.Slice:
 		elem := s.shape(t.Elem())
 		if isNamed(t.Elem()) {
 			return Shape{Kind: KindNames, Elem: &elem}
 		}
 		return Shape{Kind: KindList, Elem: &elem}
-	case kind == reflect.Bool:
+	case reflect.Bool:
 		return Shape{Kind: KindBool}
-	case kind == reflect.Int:
+	case reflect.Int:
 		return Shape{Kind: KindNumber, What: "a number"}
 	default:
 		return Shape{Kind: KindText, What: "text"}

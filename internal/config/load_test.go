@@ -39,7 +39,8 @@ func expected(text string) (body string, want []string) {
 // TestFaults loads files with one fault each, and compares every problem.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	eachFile(t, "faults", func(body []byte) config.Problems {
+	eachFile(t, "faults", func(t *testing.T, body []byte) config.Problems {
+		t.Helper()
 		doc, problems := config.Load("f", body, catalogue(t))
 		if doc != nil {
 			t.Error("a document came back beside the problems")
@@ -51,7 +52,8 @@ func TestFaults(t *testing.T) {
 // TestLints loads files without a problem, and compares every warning.
 func TestLints(t *testing.T) {
 	t.Parallel()
-	eachFile(t, "lints", func(body []byte) config.Problems {
+	eachFile(t, "lints", func(t *testing.T, body []byte) config.Problems {
+		t.Helper()
 		_, lints, problems := config.LoadWithLints("f", body, catalogue(t))
 		if err := problems.Err(); err != nil {
 			t.Error(err)
@@ -62,7 +64,7 @@ func TestLints(t *testing.T) {
 
 // eachFile compares what load says about each file of a folder with the file's
 // own expectations; with -update it writes these.
-func eachFile(t *testing.T, folder string, load func([]byte) config.Problems) {
+func eachFile(t *testing.T, folder string, load func(*testing.T, []byte) config.Problems) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -70,12 +72,13 @@ func eachFile(t *testing.T, folder string, load func([]byte) config.Problems) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			t.Parallel()
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
 			body, want := expected(string(text))
-			got := strings.Split(load([]byte(body)).Error(), "\n")
+			got := strings.Split(load(t, []byte(body)).Error(), "\n")
 			if *update {
 				lines := body + wantPrefix + strings.Join(got, "\n"+wantPrefix) + "\n"
 				if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {

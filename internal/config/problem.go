@@ -34,7 +34,7 @@ func (p Problem) String() string {
 
 // Problems is everything that is wrong with a document, in the order of the
 // file.
-type Problems []Problem
+type Problems []Problem //nolint:errname // a list that is read as one; Err makes it an error
 
 // Error returns one line a problem.
 func (ps Problems) Error() string {

@@ -55,6 +55,7 @@ type recorded struct {
 	now      func() time.Time
 }
 
+// Decide implements Decider.
 func (r *recorded) Decide(ctx context.Context, req *Request) Decision {
 	start := r.now()
 	d := r.decider.Decide(ctx, req)

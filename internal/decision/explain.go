@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -48,12 +49,8 @@ func (d *Decision) AdminText() string {
 // isFinal reports whether asking again cannot help: everything but faults of
 // the network and of toolgate itself.
 func (r Reason) isFinal() bool {
-	switch r {
-	case InternalError, DNSFailed, ConnectFailed, LimitExceeded, BadRequest, NoIdentity:
-		return false
-	default:
-		return !r.Allows()
-	}
+	passing := [...]Reason{InternalError, DNSFailed, ConnectFailed, LimitExceeded, BadRequest, NoIdentity}
+	return !r.Allows() && !slices.Contains(passing[:], r)
 }
 
 // maxQuoted bounds what is shown of a request's text.

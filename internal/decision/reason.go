@@ -181,8 +181,8 @@ func ParseReason(code string) (Reason, bool) {
 // Reasons yields the whole closed list in its order.
 func Reasons() []Reason {
 	all := make([]Reason, reasonCount)
-	for i := range all {
-		all[i] = Reason(i) //nolint:gosec // i < reasonCount, which is a Reason
+	for r := range reasonCount {
+		all[r] = r
 	}
 	return all
 }

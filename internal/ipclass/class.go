@@ -42,7 +42,7 @@ func (c Class) String() string {
 func Classes() []Class {
 	all := make([]Class, len(names))
 	for i := range all {
-		all[i] = Class(i) //nolint:gosec // i < len(names), a Class
+		all[i] = Class(i)
 	}
 	return all
 }

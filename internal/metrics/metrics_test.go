@@ -197,7 +197,7 @@ func TestStrangersAddNoSeries(t *testing.T) {
 					Facts: decision.Facts{Run: name, Stage: name},
 				},
 				Decision: &decision.Decision{
-					Guard: decision.Guard(i), Effect: decision.Effect(i), Reason: decision.Reason(i), Rule: name, Detail: name, //nolint:gosec // any value
+					Guard: decision.Guard(i), Effect: decision.Effect(i), Reason: decision.Reason(i), Rule: name, Detail: name,
 					AgentVersion: name, Vetted: decision.Vetted{Endpoint: decision.Endpoint{Host: name}},
 				},
 				Addr: name,

@@ -106,12 +106,11 @@ func guardOf(k decision.Kind) decision.Guard {
 // guardOfDecision is the guard that decided: for a tool call, the one whose
 // layer refused.
 func guardOfDecision(k decision.Kind, d *decision.Decision) decision.Guard {
-	switch d.Layer {
-	case decision.LayerTerminal:
+	if d.Layer == decision.LayerTerminal {
 		return decision.GuardTerminal
-	case decision.LayerURL:
-		return decision.GuardURL
-	default:
-		return guardOf(k)
 	}
+	if d.Layer == decision.LayerURL {
+		return decision.GuardURL
+	}
+	return guardOf(k)
 }

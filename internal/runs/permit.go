@@ -97,7 +97,7 @@ func (p *Permits) Issue(g Grant) string {
 	payload := make([]byte, 1, 256)
 	payload[0] = permitFormat
 	expires := p.now().Add(p.ttl).UnixMilli()
-	payload = binary.BigEndian.AppendUint64(payload, uint64(expires)) //nolint:gosec // read back as int64
+	payload = binary.BigEndian.AppendUint64(payload, uint64(expires))
 	for _, s := range []string{g.Agent, g.AgentVersion, g.Tool, g.DecisionID} {
 		if len(s) > maxGrantField {
 			return ""

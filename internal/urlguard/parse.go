@@ -195,5 +195,5 @@ func parsePort(s string) (uint16, bool) {
 		}
 		n = n*10 + int(s[i]-'0')
 	}
-	return uint16(n), n <= 65535 //nolint:gosec // bounded by the second result
+	return uint16(n), n <= 65535
 }

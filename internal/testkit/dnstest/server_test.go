@@ -61,17 +61,22 @@ func TestScripts(t *testing.T) {
 			[]string{"NOERROR TC", "NOERROR 192.0.2.1", "NOERROR 10.0.0.1"},
 		},
 		{
-			"a chain", []dnstest.Reply{{CNAME: []string{"a.example", "b.example"}, Addrs: []string{"192.0.2.1"}}},
+			"a chain",
+			[]dnstest.Reply{{CNAME: []string{"a.example", "b.example"}, Addrs: []string{"192.0.2.1"}}},
 			[]string{"udp A", "udp AAAA"},
 			[]string{"NOERROR a.example. b.example. 192.0.2.1", "NOERROR a.example. b.example."},
 		},
 		{
-			"a chain that is cut", []dnstest.Reply{{CNAME: []string{"a.example", "b.example"}, CutChain: true}},
-			[]string{"udp A"}, []string{"NOERROR a.example."},
+			"a chain that is cut",
+			[]dnstest.Reply{{CNAME: []string{"a.example", "b.example"}, CutChain: true}},
+			[]string{"udp A"},
+			[]string{"NOERROR a.example."},
 		},
 		{
-			"HTTPS hints", []dnstest.Reply{{Hints: &dnstest.Hints{IPv4: []string{"10.0.0.1"}, Port: 22}}},
-			[]string{"udp HTTPS", "udp A"}, []string{"NOERROR *dns.HTTPS", "NOERROR"},
+			"HTTPS hints",
+			[]dnstest.Reply{{Hints: &dnstest.Hints{IPv4: []string{"10.0.0.1"}, Port: 22}}},
+			[]string{"udp HTTPS", "udp A"},
+			[]string{"NOERROR *dns.HTTPS", "NOERROR"},
 		},
 		{"a response code", []dnstest.Reply{{Rcode: dns.RcodeRefused}}, []string{"tcp A"}, []string{"REFUSED"}},
 	} {

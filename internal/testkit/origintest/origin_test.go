@@ -2,6 +2,7 @@ package origintest_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
@@ -17,7 +18,10 @@ import (
 func client(t *testing.T, origin *origintest.Origin, ca *origintest.CA) *http.Client {
 	t.Helper()
 	tr := &http.Transport{
-		Dial: func(network, _ string) (net.Conn, error) { return net.Dial(network, origin.Addr().String()) },
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, network, origin.Addr().String())
+		},
 	}
 	if ca != nil {
 		tr.TLSClientConfig = &tls.Config{RootCAs: ca.Pool()}
