@@ -106,22 +106,21 @@ func (k *compiler) fill(a *Agent, v Verdict) {
 // role applies a role's remit and defaults, and the grants.
 func (k *compiler) role(a *Agent) {
 	a.narrows = true
-	role := k.c.roles[k.spec.Role.Name]
-	if role == nil {
+	role, known := k.reg.roles[k.spec.Role.Name]
+	if !known {
 		k.problem(k.spec.Role.Pos, suggest(k.spec.Role.Name, k.c.Roles()), "unknown role %q", k.spec.Role.Name)
 		return
 	}
-	remit, defaults := k.reg.all(role.Remit), k.reg.all(role.Defaults)
-	if remit.empty() {
-		k.problem(k.spec.Role.Pos, "set registry to the one that the role is made for", "role %s can hold no tool of registry %s", role.Name, k.reg.name)
+	if role.remit.empty() {
+		k.problem(k.spec.Role.Pos, "set registry to the one that the role is made for", "role %s can hold no tool of registry %s", k.spec.Role.Name, k.reg.name)
 		return
 	}
-	rule, pos := "role "+role.Name, k.spec.Role.Pos
+	rule, pos := "role "+k.spec.Role.Name, k.spec.Role.Pos
 	for i := range a.base {
 		switch {
-		case !remit.has(i):
+		case !role.remit.has(i):
 			a.base[i] = Verdict{Reason: decision.OutsideRemit, State: decision.StateNotGranted, Layer: decision.LayerRemit, Rule: rule, Pos: pos}
-		case defaults.has(i):
+		case role.defaults.has(i):
 			a.base[i] = Verdict{Reason: decision.RoleDefault, State: decision.StateGranted, Layer: decision.LayerBase, Rule: rule, Pos: pos}
 		default:
 			a.base[i] = Verdict{Reason: decision.NotGranted, State: decision.StateNotGranted, Layer: decision.LayerGrant, Rule: rule, Pos: pos}

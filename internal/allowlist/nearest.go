@@ -3,9 +3,10 @@ package allowlist
 import "fmt"
 
 // Nearest returns the known name that is most like name, if one is near enough
-// to be a slip of the keyboard.
+// to be a slip of the keyboard: one edit, or one for every three bytes, and some
+// byte in common.
 func Nearest(name string, known []string) (string, bool) {
-	best, distance := "", max(1, len(name)/3)+1
+	best, distance := "", min(max(1, len(name)/3)+1, len(name))
 	for _, k := range known {
 		if d := editDistance(name, k); d < distance {
 			best, distance = k, d

@@ -29,3 +29,13 @@ func (s set) empty() bool {
 	}
 	return true
 }
+
+// within reports whether s holds nothing that o lacks.
+func (s set) within(o set) bool {
+	for i := range s {
+		if i >= len(o) && s[i] != 0 || i < len(o) && s[i]&^o[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
