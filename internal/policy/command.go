@@ -1,36 +1,60 @@
 package policy
 
-import "github.com/toolgate/toolgate/internal/decision"
+import (
+	"maps"
+
+	"github.com/toolgate/toolgate/internal/allowlist"
+	"github.com/toolgate/toolgate/internal/decision"
+)
 
 // command answers whether a may run a script. Its agent must hold a shell
 // tool: the one that the question names, else any that it holds.
 func (s *Snapshot) command(a *agent, req *decision.Request) decision.Decision {
-	d := s.shell(a, req)
+	tool, d := s.shell(a, req)
 	if !d.Allowed() {
 		return d
+	}
+	if v := s.conditions(a, tool, req); !v.Reason.Allows() {
+		if d = stricter(d, settle(a, v)); !d.Allowed() {
+			return d
+		}
 	}
 	return stricter(d, s.judge(a, req.Resource.ID))
 }
 
-// shell answers whether a holds the shell tool that would run the script.
-func (s *Snapshot) shell(a *agent, req *decision.Request) decision.Decision {
+// shell answers whether a holds the shell tool that would run the script, and
+// names it.
+func (s *Snapshot) shell(a *agent, req *decision.Request) (string, decision.Decision) {
 	if req.Tool != "" {
 		if meta, ok := a.Tool(req.Tool); ok && meta.CommandArg == "" {
-			return refuse(a, decision.BadRequest, decision.LayerRequest, req.Tool+" runs no commands")
+			return req.Tool, refuse(a, decision.BadRequest, decision.LayerRequest, req.Tool+" runs no commands")
 		}
-		return settle(a, a.Decide(req.Tool, &req.Facts))
+		return req.Tool, settle(a, a.Decide(req.Tool, &req.Facts))
 	}
-	first := decision.Decision{Reason: decision.UnknownTool, Layer: decision.LayerName, Detail: "no shell tool is registered"}
+	tool, first := "", decision.Decision{Reason: decision.UnknownTool, Layer: decision.LayerName, Detail: "no shell tool is registered"}
 	for i, name := range a.Shells() {
 		d := settle(a, a.Decide(name, &req.Facts))
 		if d.Allowed() && !d.Would {
-			return d
+			return name, d
 		}
 		if i == 0 {
-			first = d
+			tool, first = name, d
 		}
 	}
-	return first
+	return tool, first
+}
+
+// conditions checks a script as the argument of the shell tool that would run
+// it, so that a question about a command is answered like one about the call.
+// A condition on another argument, which such a question rarely has, is not
+// met.
+func (s *Snapshot) conditions(a *agent, tool string, req *decision.Request) allowlist.Verdict {
+	args := make(decision.Arguments, len(req.Arguments)+1)
+	maps.Copy(args, req.Arguments)
+	if meta, ok := a.Tool(tool); ok {
+		args[meta.CommandArg] = req.Resource.ID
+	}
+	return a.CheckArguments(tool, &req.Facts, args, s.inventory)
 }
 
 // judge asks the terminal guard about a script.

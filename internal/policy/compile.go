@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"github.com/toolgate/toolgate/internal/allowlist"
 	"github.com/toolgate/toolgate/internal/config"
@@ -105,7 +104,9 @@ func (c *compiler) egress() urlguard.Rules {
 }
 
 // tools expands the tools and groups of an egress rule. A list that was written
-// stays a list, even when it names nothing: nil would mean every tool.
+// stays a list, even when it names nothing: nil would mean every tool. A name
+// that no registry has is a tool that some agent declares; the document was
+// refused otherwise.
 func (c *compiler) tools(names config.Names) []string {
 	if !names.Set {
 		return nil
@@ -114,21 +115,11 @@ func (c *compiler) tools(names config.Names) []string {
 	for _, n := range names.Items {
 		expanded, ok := c.Catalogue.Expand(n.Name)
 		if !ok {
-			if !c.declares(n.Name) {
-				c.problem(n.Pos, "", "no registry has a tool or group %q", n.Name)
-			}
 			expanded = []string{n.Name}
 		}
 		out = append(out, expanded...)
 	}
 	return out
-}
-
-// declares reports whether some agent declares an HTTP tool of that name.
-func (c *compiler) declares(tool string) bool {
-	return slices.ContainsFunc(c.Document.Agents, func(a config.Agent) bool {
-		return slices.Contains(a.HTTPTools.Strings(), tool)
-	})
 }
 
 // agents compiles every agent.

@@ -35,10 +35,6 @@ func (p *PDP) Swap(s *Snapshot) { p.current.Store(s) }
 func (p *PDP) Current() *Snapshot { return p.current.Load() }
 
 // Decide implements decision.Decider.
-func (p *PDP) Decide(ctx context.Context, req *decision.Request) (d decision.Decision) {
-	s := p.current.Load()
-	if s == nil {
-		return decision.Refuse(decision.InternalError, decision.GuardTool, "no policy is loaded")
-	}
-	return s.Decide(ctx, req)
+func (p *PDP) Decide(ctx context.Context, req *decision.Request) decision.Decision {
+	return p.current.Load().Decide(ctx, req)
 }

@@ -90,6 +90,8 @@ agents:
   dev: {catalogue: backend-developer}
   pm: {tools: [move_board_task, fetch_url], conditions: [{tool: move_board_task, arg: board, one_of: [SHOP]}]}
   reviewer: {registry: rt, role: review, grant: [Bash]}
+  git: {tools: [run_terminal], conditions: [{tool: run_terminal, arg: command, prefix: "git "}]}
+  placed: {tools: [run_terminal], conditions: [{tool: run_terminal, arg: cwd, under: /workspace}]}
   watched: {tools: [fetch_url, browser_open, run_terminal], mode: report}
 `
 
@@ -147,6 +149,9 @@ func TestDecide(t *testing.T) {
 
 		"a command":                    {command("dev", "ls && git log"), decision.CommandOK, decision.GuardTerminal},
 		"a command not allowed":        {command("dev", "ls; curl x"), decision.CommandNotAllowed, decision.GuardTerminal},
+		"a command in its condition":   {command("git", "git status"), decision.CommandOK, decision.GuardTerminal},
+		"a command outside it":         {command("git", "ls"), decision.ArgumentNotAllowed, decision.GuardTerminal},
+		"a condition on more than it":  {command("placed", "ls"), decision.ArgumentNotAllowed, decision.GuardTerminal},
 		"an agent without a shell":     {command("pm", "ls"), decision.NotListed, decision.GuardTerminal},
 		"a shell outside the remit":    {command("reviewer", "ls"), decision.OutsideRemit, decision.GuardTerminal},
 		"a tool that runs no commands": {&decision.Request{Agent: "dev", Tool: "read_file", Resource: decision.Resource{Kind: decision.KindCommand, ID: "ls"}}, decision.BadRequest, decision.GuardTerminal},
@@ -240,6 +245,11 @@ func TestLoopbackRedirect(t *testing.T) {
 		r.Tool = "browser_open"
 		return s.Decide(t.Context(), r).Reason
 	}
+	watched := fetch("watched", "https://www.example.com/", "http://localhost:3000/")
+	watched.Tool = "browser_open"
+	if d := s.Decide(t.Context(), watched); d.Allowed() || d.Reason != decision.URLRedirect {
+		t.Errorf("report mode lets a page outside lead into loopback: %v, would deny %t", d.Reason, d.Would)
+	}
 	for name, row := range map[string]struct {
 		got, want decision.Reason
 	}{
@@ -289,8 +299,18 @@ func TestListingAndDecidingAreOne(t *testing.T) {
 
 func TestZeroPDPRefuses(t *testing.T) {
 	t.Parallel()
-	if d := new(policy.PDP).Decide(t.Context(), tool("all", "read_file", nil)); d.Allowed() || d.Reason != decision.InternalError {
-		t.Errorf("no policy: %v", d.Reason)
+	for name, row := range map[string]struct {
+		req  *decision.Request
+		want decision.Guard
+	}{
+		"a tool":    {tool("all", "read_file", nil), decision.GuardTool},
+		"a URL":     {fetch("all", "https://www.example.com/"), decision.GuardURL},
+		"a command": {command("all", "ls"), decision.GuardTerminal},
+		"nothing":   {nil, decision.GuardTool},
+	} {
+		if d := new(policy.PDP).Decide(t.Context(), row.req); d.Allowed() || d.Reason != decision.InternalError || d.Guard != row.want {
+			t.Errorf("%s, no policy: %v by %v", name, d.Reason, d.Guard)
+		}
 	}
 }
 
@@ -304,6 +324,71 @@ func TestAFaultInsideDenies(t *testing.T) {
 	s, _ := compile(t, document, func(o *policy.Options) { o.Resolver = panicky{} })
 	if d := s.Decide(t.Context(), fetch("dev", "https://www.example.com/")); d.Allowed() || d.Reason != decision.InternalError {
 		t.Errorf("a fault inside: %v", d.Reason)
+	}
+}
+
+// TestChainsThatReportModeRefuses: the end of such a chain is never vetted.
+func TestChainsThatReportModeRefuses(t *testing.T) {
+	t.Parallel()
+	s := snapshot(t)
+	long := make([]string, 11)
+	for i := range long {
+		long[i] = "https://www.example.com/" + strings.Repeat("x", i+1)
+	}
+	for name, hops := range map[string][]string{
+		"a circle":   {"https://cdn.example.net/", "https://www.example.com/"},
+		"too long":   long,
+		"metadata":   {"http://169.254.169.254/"},
+		"a loopback": {"http://127.0.0.1/"},
+	} {
+		if d := s.Decide(t.Context(), fetch("watched", "https://www.example.com/", hops...)); d.Allowed() || d.Reason != decision.URLRedirect {
+			t.Errorf("%s: %v, allowed %t", name, d.Reason, d.Allowed())
+		}
+	}
+	d := s.Decide(t.Context(), fetch("watched", "https://www.example.com/", "http://10.0.0.1/"))
+	if !d.Allowed() || !d.Would || d.Hop != 1 || d.Vetted.Endpoint.Host != "www.example.com" {
+		t.Errorf("a redirect to a private address: %v, allowed %t, hop %d, to dial %q", d.Reason, d.Allowed(), d.Hop, d.Vetted.Endpoint.Host)
+	}
+}
+
+func TestServers(t *testing.T) {
+	t.Parallel()
+	text := document + "mcp: {servers: {tracker: {url: \"https://tracker.example/mcp\", agents: all}, files: {url: \"https://files.example/mcp\", agents: listed}}}\n"
+	s, problems := compile(t, text, nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	entries, fault := s.Servers(t.Context(), &decision.Request{Agent: "dev"})
+	if fault != nil || len(entries) != 2 || entries[0].Tool != "tracker" || !entries[0].Decision.Allowed() || entries[1].Decision.Allowed() {
+		t.Errorf("servers %+v, fault %v", entries, fault)
+	}
+	for name, req := range map[string]*decision.Request{
+		"an unknown agent": {Agent: "nobody"},
+		"an unknown stage": {Agent: "dev", Facts: decision.Facts{Stage: "nowhere"}},
+	} {
+		if entries, fault := s.Servers(t.Context(), req); fault == nil || entries != nil || fault.Revision != "r1" {
+			t.Errorf("%s: servers %v, fault %v", name, entries, fault)
+		}
+	}
+}
+
+// TestRuleOfADeclaredTool: a name that no registry has binds the tool that an
+// agent declares, and no other.
+func TestRuleOfADeclaredTool(t *testing.T) {
+	t.Parallel()
+	text := document + `  caller: {provider: openai-api, http_tools: [lookup, other]}
+egress: {rules: [{tools: [lookup], allow: [cdn.example.net]}]}
+`
+	s, problems := compile(t, text, nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for tool, want := range map[string]decision.Reason{"lookup": decision.HostNotAllowed, "other": decision.URLOK} {
+		r := fetch("caller", "https://www.example.com/")
+		r.Tool = tool
+		if d := s.Decide(t.Context(), r); d.Reason != want {
+			t.Errorf("%s: %v, want %v", tool, d.Reason, want)
+		}
 	}
 }
 

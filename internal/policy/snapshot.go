@@ -10,7 +10,8 @@ import (
 	"github.com/toolgate/toolgate/internal/urlguard"
 )
 
-// Snapshot is one compiled policy. It never changes.
+// Snapshot is one compiled policy. It never changes. A nil Snapshot refuses
+// every question with internal_error.
 type Snapshot struct {
 	revision  string
 	agents    map[string]*agent
@@ -38,6 +39,12 @@ func (s *Snapshot) Agents() []string { return s.names }
 // Decide answers one question. It never panics: a fault inside a judge becomes
 // a refusal.
 func (s *Snapshot) Decide(ctx context.Context, req *decision.Request) (d decision.Decision) {
+	if req == nil {
+		return decision.Refuse(decision.InternalError, decision.GuardTool, "no question was put")
+	}
+	if s == nil {
+		return decision.Refuse(decision.InternalError, guardOf(req.Resource.Kind), "no policy is loaded")
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			d = decision.Refuse(decision.InternalError, guardOf(req.Resource.Kind), fmt.Sprint(p))

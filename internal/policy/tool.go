@@ -52,7 +52,7 @@ func (s *Snapshot) commandArgument(a *agent, meta *allowlist.Tool, args decision
 }
 
 // urlArguments judges each URL argument of a call. An argument that is absent
-// dials nothing; one that is spelled almost like it is refused, because a
+// dials nothing; one whose name differs in case only is refused, because a
 // runtime may read it.
 func (s *Snapshot) urlArguments(ctx context.Context, a *agent, req *decision.Request, meta *allowlist.Tool) decision.Decision {
 	d := decision.Decision{Effect: decision.Allow, Reason: decision.URLOK, Layer: decision.LayerURL}
@@ -79,7 +79,8 @@ func (s *Snapshot) urlArguments(ctx context.Context, a *agent, req *decision.Req
 	return d
 }
 
-// lookAlike finds a key that differs from name only in case or in look.
+// lookAlike finds a key that differs from name in case only: nobody knows which
+// of the two a runtime reads.
 func lookAlike(args decision.Arguments, name string) (string, bool) {
 	for key := range args {
 		if key != name && strings.EqualFold(key, name) {

@@ -6,17 +6,31 @@ import (
 	"github.com/toolgate/toolgate/internal/decision"
 )
 
-// ToolEntry is one tool of an agent and what Decide says of it.
+// ToolEntry is one tool or MCP server of an agent and what Decide says of it.
 type ToolEntry struct {
-	Tool     string
+	Tool     string // the name of the tool or server
 	Decision decision.Decision
 }
 
 // Tools answers for every tool that can be listed, in registry order, with the
 // very function that decides a call: what is listed and what is allowed cannot
 // differ. req names agent, version and facts; its resource is not read. A
-// fault, such as an unknown agent, comes back as a decision and no list.
+// fault, such as an unknown agent or stage, comes back as a decision and no
+// list.
 func (s *Snapshot) Tools(ctx context.Context, req *decision.Request) ([]ToolEntry, *decision.Decision) {
+	return s.list(ctx, req, decision.KindTool, (*agent).Names)
+}
+
+// Servers answers for every declared MCP server, in the order of the document,
+// as Tools does for tools.
+func (s *Snapshot) Servers(ctx context.Context, req *decision.Request) ([]ToolEntry, *decision.Decision) {
+	return s.list(ctx, req, decision.KindMCPServer, (*agent).ServerIDs)
+}
+
+// list puts one question for each name of an agent. No name that is listed is
+// unknown, so a fault about the first one is about the facts, and no other name
+// would fare better.
+func (s *Snapshot) list(ctx context.Context, req *decision.Request, kind decision.Kind, names func(*agent) []string) ([]ToolEntry, *decision.Decision) {
 	a, fault := s.agent(req)
 	if fault != nil {
 		fault.Revision = s.revision
@@ -24,30 +38,14 @@ func (s *Snapshot) Tools(ctx context.Context, req *decision.Request) ([]ToolEntr
 	}
 	one := *req
 	one.Arguments, one.Hops, one.From = nil, nil, nil
-	entries := make([]ToolEntry, 0, len(a.Names()))
-	for _, name := range a.Names() {
-		one.Resource = decision.Resource{Kind: decision.KindTool, ID: name}
+	entries := make([]ToolEntry, 0, len(names(a)))
+	for _, name := range names(a) {
+		one.Resource = decision.Resource{Kind: kind, ID: name}
 		d := s.Decide(ctx, &one)
-		if d.Reason.Class() == decision.ClassFault && len(entries) == 0 && d.Reason != decision.UnknownTool {
-			return nil, &d // the facts name something unknown
+		if d.Reason.Class() == decision.ClassFault && len(entries) == 0 {
+			return nil, &d
 		}
 		entries = append(entries, ToolEntry{name, d})
-	}
-	return entries, nil
-}
-
-// Servers answers for every declared MCP server, in its order.
-func (s *Snapshot) Servers(ctx context.Context, req *decision.Request) ([]ToolEntry, *decision.Decision) {
-	a, fault := s.agent(req)
-	if fault != nil {
-		return nil, fault
-	}
-	one := *req
-	one.Arguments, one.Hops, one.From = nil, nil, nil
-	var entries []ToolEntry
-	for _, id := range a.ServerIDs() {
-		one.Resource = decision.Resource{Kind: decision.KindMCPServer, ID: id}
-		entries = append(entries, ToolEntry{id, s.Decide(ctx, &one)})
 	}
 	return entries, nil
 }

@@ -24,6 +24,8 @@ func (s *Snapshot) url(ctx context.Context, a *agent, req *decision.Request) dec
 		}
 	}
 	d := s.chain(ctx, a, s.callerOf(a, req), req)
+	// Unlike stricter: between equals the URL guard speaks, for the question is
+	// about the URL.
 	if held.Would && d.Allowed() && !d.Would {
 		held.Vetted = d.Vetted
 		return held
@@ -41,7 +43,9 @@ func (s *Snapshot) callerOf(a *agent, req *decision.Request) urlguard.Caller {
 }
 
 // chain judges the resource and then each redirect that follows it. The answer
-// carries what may be dialled for the resource itself.
+// carries what may be dialled for the resource itself. A chain that is too long
+// or runs in a circle is refused in report mode too: its end is never reached,
+// so nobody could vet it.
 func (s *Snapshot) chain(ctx context.Context, a *agent, c urlguard.Caller, req *decision.Request) decision.Decision {
 	first := s.hop(ctx, a, c, req.Resource, req.From)
 	if !first.Allowed() {
@@ -93,7 +97,8 @@ func (s *Snapshot) hop(ctx context.Context, a *agent, c urlguard.Caller, res dec
 	}
 	v := s.urls.Before(c, e)
 	if v.Reason.Allows() && from != nil && s.urls.IsLoopback(e) && !s.urls.IsLoopback(*from) {
-		v = urlguard.Verdict{Reason: decision.URLRedirect, Detail: "a page outside leads to this machine"}
+		// Report mode stands in a file, and no file opens loopback.
+		return unusable(refuse(a, decision.URLRedirect, decision.LayerURL, "a page outside leads to this machine"))
 	}
 	d := guarded(a, v)
 	if !d.Allowed() {
@@ -143,7 +148,8 @@ func (s *Snapshot) resolve(ctx context.Context, a *agent, e decision.Endpoint) (
 }
 
 // unusable makes a refusal stand in report mode too: without a canonical target
-// or an address there is nothing to let through.
+// or an address there is nothing to let through, and loopback is not a file's
+// to open.
 func unusable(d decision.Decision) decision.Decision {
 	d.Effect, d.Would = decision.Deny, false
 	return d

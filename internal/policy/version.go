@@ -9,9 +9,11 @@ import (
 	"github.com/toolgate/toolgate/internal/config"
 )
 
-// agentVersion names an agent's configuration by its content: whatever changes
-// a decision, the model or the prompt changes it; where it stands in the file
-// does not.
+// agentVersion names what the document says of one agent by its content: an
+// edit of the toolset, a rule, the model or the prompt changes it; where the
+// agent stands in the file does not. What all agents share (the terminal and
+// egress rules, the catalogue) and the mode are told apart by the policy
+// revision.
 func agentVersion(d *config.Agent, spec *allowlist.AgentSpec) string {
 	type grant struct {
 		Server string
