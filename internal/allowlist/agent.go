@@ -1,6 +1,7 @@
 package allowlist
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/toolgate/toolgate/internal/decision"
@@ -153,7 +154,7 @@ func (a *Agent) registered(i int, n *narrowing) Verdict {
 			return n.stage.noCodeReading
 		}
 	}
-	if n.facts.HasPlan && a.reg.planned.has(i) && !contains(n.facts.Planned, a.reg.tools[i].Name) {
+	if n.facts.HasPlan && a.reg.planned.has(i) && !slices.Contains(n.facts.Planned, a.reg.tools[i].Name) {
 		return narrowed(decision.NotPlanned, decision.LayerPlanned, "planned", decision.Position{})
 	}
 	if n.job != nil && !n.job.leaves.has(i) {
@@ -168,15 +169,6 @@ func (a *Agent) registered(i int, n *narrowing) Verdict {
 // narrowed is the verdict of a layer that took a tool away that the agent holds.
 func narrowed(r decision.Reason, l decision.Layer, rule string, pos decision.Position) Verdict {
 	return Verdict{Reason: r, State: decision.StateNarrowed, Layer: l, Rule: rule, Pos: pos}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // mcpTool answers for mcp__id__name, which no deny names.

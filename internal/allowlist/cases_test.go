@@ -111,6 +111,7 @@ func builtIn(t testing.TB) *allowlist.Catalogue {
 }
 
 func (l *labelled) check(t *testing.T, c *allowlist.Catalogue) {
+	t.Helper()
 	a, problems := c.Compile(l.spec(t, c), l.servers())
 	if l.Expect.LoadError {
 		if a != nil || len(problems) == 0 {

@@ -106,13 +106,20 @@ func (r *registry) all(list []Named) set {
 // Registries lists the registries in their order.
 func (c *Catalogue) Registries() []string { return slices.Clone(c.names) }
 
-// Roles, SeededAgents, Stages, TaskTypes and Jobs list the names that are
-// known, sorted.
-func (c *Catalogue) Roles() []string        { return slices.Sorted(maps.Keys(c.roles)) }
+// Roles lists the roles, sorted.
+func (c *Catalogue) Roles() []string { return slices.Sorted(maps.Keys(c.roles)) }
+
+// SeededAgents lists the agents of the catalogue, sorted.
 func (c *Catalogue) SeededAgents() []string { return slices.Sorted(maps.Keys(c.seeded)) }
-func (c *Catalogue) Stages() []string       { return slices.Sorted(maps.Keys(c.stages)) }
-func (c *Catalogue) TaskTypes() []string    { return slices.Sorted(maps.Keys(c.taskTypes)) }
-func (c *Catalogue) Jobs() []string         { return slices.Sorted(maps.Keys(c.jobs)) }
+
+// Stages lists the stages, sorted.
+func (c *Catalogue) Stages() []string { return slices.Sorted(maps.Keys(c.stages)) }
+
+// TaskTypes lists the task types, sorted.
+func (c *Catalogue) TaskTypes() []string { return slices.Sorted(maps.Keys(c.taskTypes)) }
+
+// Jobs lists the jobs, sorted.
+func (c *Catalogue) Jobs() []string { return slices.Sorted(maps.Keys(c.jobs)) }
 
 // Seeded returns an agent of the catalogue.
 func (c *Catalogue) Seeded(name string) (SeededData, bool) {

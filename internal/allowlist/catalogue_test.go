@@ -38,8 +38,11 @@ func TestCatalogueProblems(t *testing.T) {
 		"a star that pre-approves":                 {func(d *catalogueData) { d.ReadOnly = named("*") }, `"*"`},
 		"a star in a job":                          {func(d *catalogueData) { d.JobAlways = named("*") }, `"*"`},
 		"a stage that keeps a writer":              {func(d *catalogueData) { d.Stages[3].Keep = named("@merge", "@writer") }, "@writer"},
-		"a stage that keeps what none strips":      {func(d *catalogueData) { d.Stages[3].Keep = named("read_file") }, "read_file"},
-		"pre-approved and yet out":                 {func(d *catalogueData) { d.ReadOnly = named("Read", "Bash") }, "Bash"},
+		"a stage that keeps a writer that stages strip too": {func(d *catalogueData) {
+			d.StageStrips, d.Stages[3].Keep = named("@merge", "@writer"), named("write_file")
+		}, "write_file"},
+		"a stage that keeps what none strips": {func(d *catalogueData) { d.Stages[3].Keep = named("read_file") }, "read_file"},
+		"pre-approved and yet out":            {func(d *catalogueData) { d.ReadOnly = named("Read", "Bash") }, "Bash"},
 	} {
 		d := data()
 		row.change(&d)

@@ -129,19 +129,21 @@ func (k *compiler) role(a *Agent) {
 	for _, g := range k.spec.Grants {
 		granted := k.entry(g)
 		for i := range a.base {
-			if !granted.has(i) {
-				continue
-			}
-			switch v := &a.base[i]; v.Reason {
-			case decision.OutsideRemit: // visible, with the reason, and without effect
-				if v.State != decision.StateUnavailable {
-					v.State, v.Rule, v.Pos = decision.StateUnavailable, "grant "+g.Name, g.Pos
-				}
-			case decision.NotGranted:
-				*v = granting(g)
-			default:
+			if granted.has(i) {
+				grant(&a.base[i], g)
 			}
 		}
+	}
+}
+
+// grant applies one grant to a tool of a role. Outside the remit it is visible,
+// with the reason, and without effect; a default stays one.
+func grant(v *Verdict, g Named) {
+	switch {
+	case v.Reason == decision.NotGranted:
+		*v = granting(g)
+	case v.Reason == decision.OutsideRemit && v.State != decision.StateUnavailable:
+		v.State, v.Rule, v.Pos = decision.StateUnavailable, "grant "+g.Name, g.Pos
 	}
 }
 

@@ -1,28 +1,28 @@
 package allowlist
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // wildcard reports whether s matches a pattern in which * stands for any text.
+// Taking the first place where each part fits is enough: a later one leaves
+// less for the parts behind it.
 func wildcard(pattern, s string) bool {
-	p, i, star, mark := 0, 0, -1, 0
-	for i < len(s) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, i
-			p++
-		case p < len(pattern) && pattern[p] == s[i]:
-			p, i = p+1, i+1
-		case star >= 0:
-			mark++
-			p, i = star+1, mark
-		default:
-			return false
+	head, rest, star := strings.Cut(pattern, everything)
+	if !star {
+		return pattern == s
+	}
+	s, ok := strings.CutPrefix(s, head)
+	for ok {
+		part, more, star := strings.Cut(rest, everything)
+		if !star {
+			return strings.HasSuffix(s, part)
 		}
+		_, s, ok = strings.Cut(s, part)
+		rest = more
 	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
+	return false
 }
 
 // glob reports whether s matches a pattern: * is any text without a slash, **
