@@ -62,9 +62,9 @@ const (
 // depth that a parser reaches is at most the number of openers, so the total
 // bounds the work whatever the quoting; the net count refuses early what is
 // plainly too deep. The walk then measures the tree itself against maxNesting.
-func checkShape(s string) string {
+func checkShape(s string) (at int, problem string) {
 	if len(s) > maxBytes {
-		return fmt.Sprintf("more than %d bytes", maxBytes)
+		return 0, fmt.Sprintf("more than %d bytes", maxBytes)
 	}
 	depth, openers := 0, 0
 	for i := range len(s) {
@@ -73,7 +73,7 @@ func checkShape(s string) string {
 			depth++
 			openers++
 			if depth > maxNesting {
-				return fmt.Sprintf("nesting deeper than %d levels", maxNesting)
+				return i, fmt.Sprintf("nesting deeper than %d levels", maxNesting)
 			}
 		case ')', '}', ']':
 			depth = max(0, depth-1)
@@ -82,7 +82,7 @@ func checkShape(s string) string {
 		}
 	}
 	if openers > maxOpeners {
-		return fmt.Sprintf("more than %d brackets", maxOpeners)
+		return 0, fmt.Sprintf("more than %d brackets", maxOpeners)
 	}
-	return ""
+	return 0, ""
 }

@@ -1,8 +1,12 @@
 package terminal
 
 import (
-	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/toolgate/toolgate/internal/decision"
 )
@@ -33,7 +37,15 @@ type Options struct {
 // Judge judges scripts. It is immutable and safe for concurrent use. A nil or
 // zero Judge refuses every script with terminal_disabled.
 type Judge struct {
-	options Options
+	enabled   bool
+	mode      Mode
+	redirects Redirects
+	programs  Programs
+	allow     ruleIndex
+	block     ruleIndex
+	env       []envName
+	bash      *sync.Pool // of *syntax.Parser
+	posix     *sync.Pool
 }
 
 // Verdict is what a Judge says about a script. The zero value refuses with
@@ -67,36 +79,85 @@ type Command struct {
 // New compiles the options. It fails on a rule that ParseRule did not make and
 // on an EnvAllow entry that is neither a name nor NAME*.
 func New(o Options) (*Judge, error) {
-	for _, r := range append(append([]Rule(nil), o.Allow...), o.Block...) {
-		if len(r.tokens) == 0 {
-			return nil, fmt.Errorf("terminal: rule %q was not parsed", r.Text)
+	j := &Judge{
+		enabled: o.Enabled, mode: o.Mode, redirects: o.Redirects, programs: o.Programs,
+		bash: parsers(syntax.LangBash), posix: parsers(syntax.LangPOSIX),
+	}
+	if o.Mode > ModeOff || o.Redirects > RedirectsAny {
+		return nil, fmt.Errorf("terminal: mode %d or redirects %d is none of the known ones", o.Mode, o.Redirects)
+	}
+	for _, rules := range [][]Rule{o.Allow, o.Block} {
+		for i := range rules {
+			if len(rules[i].tokens) == 0 {
+				return nil, fmt.Errorf("terminal: rule %q was not parsed", rules[i].Text)
+			}
 		}
 	}
-	return &Judge{options: o}, nil
+	j.allow, j.block = newRuleIndex(o.Allow), newRuleIndex(o.Block)
+	for _, s := range o.EnvAllow {
+		n, ok := parseEnvName(s)
+		if !ok {
+			return nil, fmt.Errorf("terminal: %q is not the name of a variable; write NAME or NAME*", s)
+		}
+		j.env = append(j.env, n)
+	}
+	return j, nil
+}
+
+func parsers(lang syntax.LangVariant) *sync.Pool {
+	return &sync.Pool{New: func() any {
+		return syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(true))
+	}}
 }
 
 // Enabled reports whether any script can be permitted.
-func (j *Judge) Enabled() bool { return j != nil && j.options.Enabled }
+func (j *Judge) Enabled() bool { return j != nil && j.enabled }
 
-// Judge judges a script.
+// Judge judges a script. The same script always gets the same verdict.
 func (j *Judge) Judge(script string) Verdict { return j.judge(script, false) }
 
-// Explain judges a script like Judge and lists every command that it found.
-func (j *Judge) Explain(script string) Verdict { return j.judge(script, true) }
-
-func (j *Judge) judge(_ string, _ bool) Verdict {
-	if !j.Enabled() {
+func (j *Judge) judge(script string, explain bool) Verdict {
+	switch {
+	case !j.Enabled():
 		return Verdict{Reason: decision.TerminalDisabled}
+	case strings.IndexByte(script, 0) >= 0:
+		line, col := lineCol(script, strings.IndexByte(script, 0))
+		return Verdict{Reason: decision.CommandUnparseable, Detail: "character U+0000", Line: line, Col: col}
+	case j.mode == ModeOff:
+		return Verdict{Reason: decision.TerminalOff}
 	}
-	return Verdict{Reason: decision.CommandUnparseable}
+	w := walk{j: j, strict: j.mode == ModeAllowlist, explain: explain, scope: &scope{}}
+	w.script(script)
+	return w.verdict()
 }
 
-// CheckExamples reports the first example that the rule does not treat as its
-// author expects: match are commands that it must match, notMatch such that it
-// must not.
-func (r Rule) CheckExamples(_, _ []string) error {
-	if len(r.tokens) == 0 {
-		return errors.New("terminal: the rule was not parsed")
+// lineCol returns the place of a byte, both numbers from 1.
+func lineCol(s string, at int) (line, col int) {
+	before := s[:at]
+	return strings.Count(before, "\n") + 1, at - strings.LastIndexByte(before, '\n')
+}
+
+// ruleIndex finds the rules for a command by its first word.
+type ruleIndex struct {
+	byName map[string][]*Rule
+	any    []*Rule // rules that begin with *
+	bare   []string
+}
+
+func newRuleIndex(rules []Rule) ruleIndex {
+	x := ruleIndex{byName: make(map[string][]*Rule, len(rules))}
+	for i := range rules {
+		r := rules[i]
+		if r.tokens[0].any() {
+			x.any = append(x.any, &r)
+			continue
+		}
+		for _, name := range r.tokens[0].alternatives {
+			x.byName[name] = append(x.byName[name], &r)
+			if !strings.Contains(name, "/") && !slices.Contains(x.bare, name) {
+				x.bare = append(x.bare, name)
+			}
+		}
 	}
-	return nil
+	return x
 }

@@ -1,0 +1,140 @@
+package terminal
+
+// programs are what ordinary programs can be made to run, by their manuals and
+// GTFOBins. No such table is complete; a kernel gate has to bound what the
+// programs start.
+//
+//nolint:gochecknoglobals // a constant table
+var programs = map[string]*program{
+	"git":    {extra: gitHazards, inner: innerGit},
+	"find":   {inner: innerFind, only: true},
+	"gfind":  {inner: innerFind, only: true},
+	"fd":     {long: " exec exec-batch ", short: "xX", values: "deEtcSo"},
+	"fdfind": {long: " exec exec-batch ", short: "xX", values: "deEtcSo"},
+
+	"tar":     tarProgram,
+	"gtar":    tarProgram,
+	"bsdtar":  tarProgram,
+	"cpio":    {long: " rsh-command to-stdout "},
+	"zip":     {long: " unzip-command ", words: []string{"-TT*"}, extra: zipHazards},
+	"rsync":   {long: " rsh rsync-path config daemon server ", safe: " rsyncable ", short: "eM", values: "fTB"},
+	"scp":     {short: "oSFD", values: "cilPX"},
+	"sftp":    {short: "oSFDb", values: "BcilPRX"},
+	"ssh":     {extra: sshHazards},
+	"split":   {long: " filter "},
+	"sort":    {long: " compress-program output ", short: "o", values: "kStT"},
+	"shuf":    {long: " output ", short: "o", values: "in"},
+	"install": {long: " strip-program "},
+	"rg":      {long: " pre hostname-bin ", safe: " pre-glob "},
+	"ag":      {long: " pager "},
+	"ack":     {long: " pager output ackrc "},
+	"man":     {long: " pager html preprocessor config-file browser ", short: "PHC", values: "LmMSseErRp"},
+	"less":    {words: []string{"+*"}, long: " lesskey-file lesskey-src lesskey-content log-file ", short: "koO", values: "bhjpPtTxyzD"},
+	"more":    {words: []string{"+*"}},
+	"wget":    {long: " use-askpass execute config ", short: "e", values: "aoiBtOQTwUPADIRX"},
+	"curl":    {long: " config engine libcurl ", short: "K", values: "AbCcDdEFHhmoPQrtTuUwXxYyz"},
+	"dig":     {short: "f"},
+	"openssl": {words: []string{"-engine=", "-provider=", "-provider-path=", "-config="}, single: true},
+	"gpg":     {long: " photo-viewer agent-program dirmngr-program keyserver-options exec-path pinentry-program "},
+	"pip":     {long: " config global-option build-option "},
+	"npm":     {long: " script-shell node-options shell editor git viewer ", words: []string{"exec", "x"}},
+	"cargo":   {long: " config "},
+	"rustc":   {short: "C", values: "oLl"},
+	"go":      {single: true, words: []string{"-toolexec=", "-exec=", "-vettool=", "-overlay=", "-modfile=", "-pkgdir=", "-gccgoflags=", "-compiler=", "generate", "tool", "-fix="}, extra: goHazards},
+
+	"gcc": compilerProgram, "g++": compilerProgram, "cc": compilerProgram, "c++": compilerProgram,
+	"clang": compilerProgram, "clang++": compilerProgram, "gfortran": compilerProgram, "cpp": compilerProgram, "ld": compilerProgram,
+	"make": makeProgram, "gmake": makeProgram,
+	"cmake": {short: "PEC", words: []string{"-E", "-P"}},
+	"ninja": {short: "tf", values: "Cjkld"},
+
+	"sed": sedProgram, "gsed": sedProgram,
+	"awk": awkProgram, "gawk": awkProgram, "mawk": awkProgram, "nawk": awkProgram, "original-awk": awkProgram,
+
+	"python": pythonProgram, "pypy": pythonProgram,
+	"perl":      {code: true, short: "eEMmxdIi", values: "0CDFlT", quiet: " -v --version -h "},
+	"ruby":      {code: true, short: "erxIisC", long: " require ", values: "EFKTW0", quiet: " -v --version -h --help "},
+	"node":      nodeProgram,
+	"nodejs":    nodeProgram,
+	"deno":      {words: []string{"eval", "repl"}, long: " ext config import-map require preload "},
+	"bun":       {short: "epri", words: []string{"x", "exec", "repl"}, long: " eval print preload require import "},
+	"php":       {code: true, short: "rBREFdSz", long: " run process-begin process-code process-end process-file define ", values: "ct", quiet: " -v --version -i -m "},
+	"lua":       {code: true, short: "eli", quiet: " -v "},
+	"luajit":    {code: true, short: "elibj", quiet: " -v "},
+	"Rscript":   {code: true, short: "e", quiet: " --version "},
+	"R":         {code: true, short: "ef", long: " file args ", quiet: " --version "},
+	"julia":     {code: true, short: "eELi", long: " eval print load ", quiet: " --version -v "},
+	"tclsh":     {code: true},
+	"expect":    {code: true, short: "cdb"},
+	"guile":     {code: true, short: "clexL"},
+	"osascript": {code: true, short: "ei"},
+	"pwsh":      {code: true, words: []string{"-*"}},
+	"irb":       {code: true, short: "r"},
+	"ghci":      {code: true, short: "e"},
+	"octave":    {code: true, long: " eval "},
+	"gdb":       {code: true, words: []string{"-ex=", "-x=", "-iex=", "-ix=", "--ex=", "--command=", "--eval-command=", "-eval-command=", "-command="}},
+	"sqlite3":   {code: true, words: []string{"-cmd=", "-init=", "--cmd=", "--init="}, extra: sqliteHazards},
+	"psql":      {short: "cfo", long: " command file output log-file "},
+	"mysql":     {short: "e", long: " execute pager tee init-command "},
+
+	"vim": vimProgram, "vi": vimProgram, "view": vimProgram, "nvim": vimProgram, "ex": vimProgram, "gvim": vimProgram,
+	"rvim": vimProgram, "vimdiff": vimProgram, "gvimdiff": vimProgram, "rview": vimProgram,
+	"emacs": {long: " eval execute load funcall script batch ", short: "lfQ", words: []string{"-eval=", "-f", "-l"}},
+	"ed":    {code: true, extra: alwaysCode}, "red": {code: true},
+	"nano": {short: "sf", long: " speller rcfile "},
+
+	"parallel": {extra: alwaysCode}, "at": {extra: alwaysCode}, "batch": {extra: alwaysCode}, "crontab": {extra: alwaysCode},
+	"run-parts": {extra: alwaysCode}, "start-stop-daemon": {extra: alwaysCode}, "systemd-run": {extra: alwaysCode},
+	"entr": {extra: alwaysCode}, "watchexec": {extra: alwaysCode}, "dbus-run-session": {extra: alwaysCode},
+	"xvfb-run": {extra: alwaysCode}, "screen": {extra: alwaysCode}, "tmux": {extra: alwaysCode}, "socat": {extra: alwaysCode},
+	"nc": {short: "ec"}, "ncat": {short: "ec", long: " exec sh-exec lua-exec "}, "netcat": {short: "ec"},
+	"tcpdump":   {short: "z", values: "BcCDEFGimMrsTVwWyZ", long: " postrotate-command "},
+	"logrotate": {extra: alwaysCode}, "capsh": {extra: alwaysCode}, "ip": {words: []string{"exec", "-b", "-batch", "-force"}},
+	"npx": {extra: alwaysCode}, "pnpx": {extra: alwaysCode}, "bunx": {extra: alwaysCode}, "uvx": {extra: alwaysCode},
+	"dpkg": {long: " pre-invoke post-invoke status-logger "}, "apt": aptProgram, "apt-get": aptProgram,
+	"yq":       {long: " from-file "},
+	"xdg-open": {extra: alwaysCode}, "service": {extra: alwaysCode},
+}
+
+//nolint:gochecknoglobals // constant tables
+var (
+	tarProgram = &program{
+		long: " to-command use-compress-program checkpoint-action info-script new-volume-script rsh-command rmt-command ",
+		safe: " checkpoint to-stdout ", short: "IF", values: "bCfgHKLNTVX", bundled: true,
+	}
+	compilerProgram = &program{
+		single: true,
+		words: []string{
+			"-wrapper=", "-fplugin=", "-fplugin*", "-specs=", "-B*", "-fpass-plugin=", "-load=", "-Xclang=", "-plugin=", "--config=", "-Wl,-plugin*",
+			"-Wl,--plugin*", "-fuse-ld=", "-ccc-gcc-name=", "-gcc-toolchain=", "-no-canonical-prefixes", "@*", "-dynamic-linker=",
+		},
+	}
+	makeProgram = &program{
+		long: " eval file makefile ", short: "", values: "fCIojlWO", words: []string{"SHELL=", "MAKEFLAGS=", ".SHELLFLAGS="}, extra: makeHazards,
+	}
+	pythonProgram = &program{code: true, short: "ciW", values: "mXQ", quiet: " -V --version -h --help -VV "}
+	nodeProgram   = &program{
+		code: true, short: "epri", quiet: " -v --version -h --help ",
+		long: " eval print require import loader experimental-loader interactive inspect inspect-brk env-file openssl-config experimental-config-file run ",
+	}
+	vimProgram = &program{short: "cSsuUwWeEi", values: "tTpPrq", long: " cmd startuptime listen remote-expr remote-send ", words: []string{"+*"}}
+	sedProgram = &program{
+		script: safeSed, scriptOptions: "e", scriptLong: "expression", short: "f", values: "lLi", long: " file ", safe: " follow-symlinks ",
+	}
+	awkProgram = &program{
+		script: safeAwk, scriptOptions: "e", scriptLong: "source", values: "Fv", short: "fEiloDdp",
+		long: " file exec include load debug dump-variables profile pretty-print ", safe: " field-separator ",
+	}
+	aptProgram = &program{short: "oc", long: " option config-file "}
+)
+
+// alwaysCode is for programs whose purpose is to run something: only a rule that
+// spells the whole command out permits them.
+func alwaysCode(c *command, h *hazard) {
+	for i := range c.args[1:] {
+		if !c.args[i+1].known {
+			h.unclear(&c.args[i+1])
+		}
+	}
+	h.add(c.args[len(c.args)-1].String(), len(c.args)-1)
+}

@@ -1,0 +1,235 @@
+package terminal
+
+import "strings"
+
+// safeSed reports whether a sed script only edits text: it has no command that
+// executes, reads or writes a file (GNU sed manual, section 3.8). What is not
+// understood is not safe.
+func safeSed(script string) bool {
+	s := sedScript{rest: script}
+	for s.skip(" \t\n;"); s.rest != ""; s.skip(" \t\n;") {
+		if !s.command() {
+			return false
+		}
+	}
+	return true
+}
+
+type sedScript struct{ rest string }
+
+func (s *sedScript) skip(set string) { s.rest = strings.TrimLeft(s.rest, set) }
+
+// command reads one command with its addresses.
+func (s *sedScript) command() bool {
+	if !s.address() {
+		return false
+	}
+	s.skip(" \t")
+	if rest, ok := strings.CutPrefix(s.rest, ","); ok {
+		s.rest = rest
+		s.skip(" \t")
+		if !s.address() {
+			return false
+		}
+	}
+	s.skip(" \t!")
+	if s.rest == "" {
+		return false
+	}
+	c := s.rest[0]
+	s.rest = s.rest[1:]
+	switch {
+	case strings.IndexByte("pPdDnNgGhHxFz={}", c) >= 0:
+		return true
+	case strings.IndexByte("qQlL", c) >= 0:
+		s.skip(" \t0123456789")
+		return true
+	case c == 's':
+		return s.substitution(true)
+	case c == 'y':
+		return s.substitution(false)
+	case strings.IndexByte("aicb:t", c) >= 0: // text or a label, to the end of the line
+		line, rest, _ := strings.Cut(s.rest, "\n")
+		if strings.Contains(line, "\\") || c != 'a' && c != 'i' && c != 'c' && strings.ContainsAny(line, ";}") {
+			return false
+		}
+		s.rest = rest
+		return true
+	}
+	return false // e, w, W, r, R and what is not known
+}
+
+// address reads a number, $, or /regexp/ with its flags, if there is one.
+func (s *sedScript) address() bool {
+	switch {
+	case s.rest == "":
+		return true
+	case s.rest[0] == '$':
+		s.rest = s.rest[1:]
+	case s.rest[0] >= '0' && s.rest[0] <= '9', s.rest[0] == '+', s.rest[0] == '~':
+		s.skip("0123456789+~")
+	case s.rest[0] == '/':
+		s.rest = s.rest[1:]
+		if !s.upTo('/') {
+			return false
+		}
+		s.skip("IM")
+	}
+	return true
+}
+
+// upTo skips text up to an unescaped delimiter.
+func (s *sedScript) upTo(end byte) bool {
+	for i := 0; i < len(s.rest); i++ {
+		switch s.rest[i] {
+		case '\\':
+			i++
+		case '\n':
+			return false
+		case '[': // a delimiter may stand in a bracket expression, or not: be sure
+			if j := strings.IndexByte(s.rest[i:], ']'); j >= 0 && strings.IndexByte(s.rest[i:i+j], end) >= 0 {
+				return false
+			}
+		case end:
+			s.rest = s.rest[i+1:]
+			return true
+		}
+	}
+	return false
+}
+
+// substitution reads the rest of s or y: a delimiter, two texts, and flags. The
+// flags e and w execute and write.
+func (s *sedScript) substitution(flags bool) bool {
+	if s.rest == "" || s.rest[0] == '\\' || s.rest[0] == '\n' {
+		return false
+	}
+	end := s.rest[0]
+	s.rest = s.rest[1:]
+	if !s.upTo(end) || !s.upTo(end) {
+		return false
+	}
+	if flags {
+		s.skip("gpiImM0123456789")
+	}
+	s.skip(" \t")
+	return s.rest == "" || strings.IndexByte("\n;}", s.rest[0]) >= 0
+}
+
+// safeAwk reports whether an awk program runs no command, writes no file and
+// loads no code. What is not understood is not safe.
+func safeAwk(program string) bool {
+	for _, word := range [...]string{"system", "getline", "@"} {
+		if strings.Contains(program, word) {
+			return false
+		}
+	}
+	a := awkProgramText{text: program, operand: true}
+	for a.at < len(program) {
+		if !a.token() {
+			return false
+		}
+	}
+	return true
+}
+
+// awkProgramText splits an awk program as far as is needed to tell a pipe or a
+// redirection from the inside of a string or a regular expression.
+type awkProgramText struct {
+	text     string
+	at       int
+	operand  bool // an operand comes next, so that / begins a regular expression
+	printing bool // in a statement, after print or printf
+}
+
+func (a *awkProgramText) token() bool {
+	c := a.text[a.at]
+	switch {
+	case c == ' ' || c == '\t':
+		a.at++
+	case c == '#':
+		end := strings.IndexByte(a.text[a.at:], '\n')
+		if end < 0 {
+			end = len(a.text) - a.at
+		}
+		a.at += end
+	case c == '"':
+		a.operand = false
+		return a.quoted('"')
+	case c == '/' && a.operand:
+		a.operand = false
+		return a.quoted('/')
+	case c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z':
+		a.word()
+	case c >= '0' && c <= '9' || c == '.' || c == '$' || c == ')' || c == ']':
+		a.at++
+		a.operand = c == '$'
+	case strings.IndexByte("\n;{}", c) >= 0:
+		a.at++
+		a.printing, a.operand = false, true
+	case c == '|':
+		if !strings.HasPrefix(a.text[a.at:], "||") {
+			return false
+		}
+		a.at += 2
+		a.operand = true
+	case c == '>':
+		if a.printing {
+			return false
+		}
+		a.at++
+		a.operand = true
+	case strings.IndexByte("+-", c) >= 0 && a.at+1 < len(a.text) && a.text[a.at+1] == c:
+		a.at += 2 // x++ / 2 and ++/x/ both exist; take neither slash for a regexp
+		a.operand = false
+	case strings.IndexByte("!~=<(,&*+-%^?:/[", c) >= 0:
+		a.at++
+		a.operand = true
+	default:
+		return false
+	}
+	return true
+}
+
+// quoted skips a string or a regular expression.
+func (a *awkProgramText) quoted(end byte) bool {
+	for i := a.at + 1; i < len(a.text); i++ {
+		switch a.text[i] {
+		case '\\':
+			i++
+		case '\n':
+			return false
+		case '[':
+			if end == '/' { // whether a slash ends it inside brackets depends on the awk
+				j := strings.IndexByte(a.text[i:], ']')
+				if j < 0 || strings.ContainsAny(a.text[i:i+j], "/\\") {
+					return false
+				}
+				i += j
+			}
+		case end:
+			a.at = i + 1
+			return true
+		}
+	}
+	return false
+}
+
+func (a *awkProgramText) word() {
+	start := a.at
+	for a.at < len(a.text) {
+		c := a.text[a.at]
+		if c != '_' && !(c|0x20 >= 'a' && c|0x20 <= 'z') && !(c >= '0' && c <= '9') {
+			break
+		}
+		a.at++
+	}
+	switch a.text[start:a.at] {
+	case "print", "printf":
+		a.printing, a.operand = true, true
+	case "return", "in", "do", "else", "case", "exit", "delete":
+		a.operand = true
+	default:
+		a.operand = false
+	}
+}
