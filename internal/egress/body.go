@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"sync"
 	"sync/atomic"
 )
@@ -16,37 +18,87 @@ var errEnded = errors.New("egress: the request has ended")
 // the handler is at its end, since the transport may hold it for longer.
 type sentBody struct {
 	io.ReadCloser
-	r *http.Request
+	r    *http.Request
+	done chan struct{} // closed at the end
 
-	mu    sync.Mutex
-	ended bool
-	n     int64
+	mu       sync.Mutex
+	ended    bool
+	err      error // how reading ended: io.EOF when all of it was read
+	n        int64
+	answered bool // the origin has begun to answer, and did not ask for the body
 }
 
-// Read implements io.Reader.
+func newSentBody(r *http.Request) *sentBody {
+	return &sentBody{ReadCloser: r.Body, r: r, done: make(chan struct{})}
+}
+
+// Read implements io.Reader. Once the origin has answered "Expect:
+// 100-continue" with its last word, nothing is read: a read makes net/http ask
+// the client for a body that nobody wants.
 func (b *sentBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
-	ended := b.ended
+	unwanted := b.answered && b.n == 0
 	b.mu.Unlock()
-	if ended {
+	if unwanted {
+		<-b.done
+	}
+	select {
+	case <-b.done:
 		return 0, errEnded
+	default:
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.mu.Lock()
 	b.n += int64(n)
+	if b.err == nil {
+		b.err = err
+	}
 	b.mu.Unlock()
-	if err == io.EOF { //nolint:errorlint // what net/http returns
+	if err == io.EOF {
 		cleanTrailer(b.r.Trailer)
 	}
 	return n, err
 }
 
-// end shuts the body and returns how many bytes were read.
-func (b *sentBody) end() int64 {
+// watch has trace tell the body whether the origin asks for it.
+func (b *sentBody) watch(trace *httptrace.ClientTrace) {
+	if b == nil || b.r.Header.Get("Expect") == "" {
+		return
+	}
+	set := func(answered bool) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.answered = answered
+	}
+	trace.GotFirstResponseByte = func() { set(true) }
+	trace.Got100Continue = func() { set(false) }
+	informational := trace.Got1xxResponse
+	trace.Got1xxResponse = func(code int, header textproto.MIMEHeader) error {
+		set(false) // the last word is still to come
+		return informational(code, header)
+	}
+}
+
+// end shuts the body and returns how many bytes were read, and whether those
+// were all.
+func (b *sentBody) end() (int64, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.ended = true
-	return b.n
+	if !b.ended {
+		b.ended = true
+		close(b.done)
+	}
+	return b.n, b.err == io.EOF //nolint:errorlint // what net/http returns
+}
+
+// unreadable reports whether the client's content was cut off or malformed.
+func (b *sentBody) unreadable() bool {
+	if b == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err != nil && b.err != io.EOF //nolint:errorlint // what net/http returns
 }
 
 // copySize is the size of the buffers through which answers flow.

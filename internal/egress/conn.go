@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -15,6 +16,9 @@ const (
 	lingerBytes = 256 << 10
 	maxBlank    = 4 // empty lines before a request (RFC 9112, section 2.2)
 )
+
+// errAhead ends a connection whose client sends too much before it has read.
+var errAhead = errors.New("egress: too much was sent ahead of an answer")
 
 // clientConn stands between net/http and a client's connection. On the way in
 // it lets through one request at a time, and its head only when it was read
@@ -38,6 +42,8 @@ type clientConn struct {
 	busy     atomic.Bool // a request was handed on and is not answered
 	handling atomic.Bool // its handler has begun
 	raw      atomic.Bool // hijacked: bytes go through untouched
+	last     atomic.Bool // no request may follow this one
+	over     atomic.Bool // the last request is answered
 
 	phrase    []byte // status line to put in place of line
 	line      []byte
@@ -100,13 +106,17 @@ func (c *clientConn) readBody(b []byte) (int, error) {
 }
 
 // watch is the read that net/http makes while a handler runs, to notice that
-// the client left. What a client sends ahead is kept for later. Nothing read
-// and no error: nothing more will be said.
+// the client left. What a client sends ahead is kept for later, and watching
+// goes on behind it: else one byte would be enough to leave unnoticed, and the
+// request would stay until its origin answers. Who sends more than a head's
+// length ahead is not waited for either.
 func (c *clientConn) watch() (int, error) {
-	if len(c.buf) > 0 {
-		return 0, nil
+	for len(c.buf) <= c.p.o.MaxHead {
+		if err := c.fill(); err != nil {
+			return 0, err
+		}
 	}
-	return 0, c.fill()
+	return 0, errAhead
 }
 
 // fill reads some bytes into the buffer.
@@ -128,7 +138,7 @@ func (c *clientConn) fill() error {
 // refused is answered here, and the connection is at its end (io.EOF).
 func (c *clientConn) readHead() error {
 	c.head, c.scanned, c.blank = head{}, 0, 0
-	timed := len(c.buf) > 0
+	timed := false
 	for {
 		for bytes.HasPrefix(c.buf, []byte("\r\n")) && c.blank < maxBlank {
 			c.buf = c.buf[:copy(c.buf, c.buf[2:])]
@@ -194,6 +204,9 @@ func (c *clientConn) Write(b []byte) (int, error) {
 	if c.raw.Load() {
 		return c.Conn.Write(b)
 	}
+	if c.over.Load() {
+		return 0, net.ErrClosed
+	}
 	if !c.handling.Load() && bytes.HasPrefix(b, []byte("HTTP/")) {
 		// net/http answers by itself: it could not read what we let through.
 		return replaced(c.Conn, b, c.p.refuseUnread(c.head))
@@ -214,8 +227,16 @@ func replaced(w io.Writer, b, out []byte) (int, error) {
 	return len(b), nil
 }
 
-// idle is called when a request is answered and the next may come.
+// idle is called when a request is answered and the next may come. Behind the
+// last one the connection is closed here: net/http may hold bytes of it that
+// were let through as content.
 func (c *clientConn) idle() {
+	if c.last.Load() {
+		c.over.Store(true)
+		c.linger()
+		_ = c.Close()
+		return
+	}
 	c.line, c.phrase = nil, nil
 	c.handling.Store(false)
 	c.busy.Store(false)
@@ -228,6 +249,6 @@ func (c *clientConn) Close() error {
 }
 
 func isTimeout(err error) bool {
-	t, ok := err.(interface{ Timeout() bool }) //nolint:errorlint // what net.Conn returns
+	t, ok := err.(interface{ Timeout() bool })
 	return ok && t.Timeout()
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -100,28 +101,32 @@ func (l logger) Printf(format string, args ...any) {
 
 // forward relays an absolute-form request that was allowed.
 func (p *Proxy) forward(x *exchange, w http.ResponseWriter, r *http.Request) {
+	if r.Body != nil && r.Body != http.NoBody {
+		// The origin may answer while the upload runs (report P22).
+		_ = http.NewResponseController(w).EnableFullDuplex()
+		x.body = newSentBody(r)
+		defer x.body.end()
+	}
 	out, err := x.outgoing(r)
 	if err != nil {
 		p.own(r.Context(), x, decision.ProtocolInvalid, err.Error())
 		x.refuse(w)
 		return
 	}
-	var body *sentBody
-	if r.Body != nil && r.Body != http.NoBody {
-		// The origin may answer while the upload runs (report P22).
-		_ = http.NewResponseController(w).EnableFullDuplex()
-		body = &sentBody{ReadCloser: r.Body, r: out}
-		out.Body = body
-	}
 	p.relay.ServeHTTP(w, out)
-	if body != nil {
+	if x.body != nil {
 		_ = http.NewResponseController(w).Flush()
-		x.sent += body.end()
+		var all bool
+		if x.sent, all = x.body.end(); !all {
+			// In full duplex net/http would go on behind content that it could
+			// not read, and take what is left of it for the next request.
+			x.conn.last.Store(true)
+		}
 	}
 	if x.socket != nil {
 		_ = x.conn.Close() // goproxy leaves it open
 		x.sent, x.received = x.socket.sent.Load(), x.socket.received.Load()
-		p.ended(x)
+		p.ended(r.Context(), x)
 	}
 	if x.broken {
 		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
@@ -139,12 +144,12 @@ func (x *exchange) outgoing(r *http.Request) (*http.Request, error) {
 	case strings.HasPrefix(rest, "//"):
 		// Opaque text that begins with two slashes would be taken for another
 		// authority.
-		parsed, err := url.ParseRequestURI("http://path.invalid" + rest)
-		if err != nil {
+		path, query, found := strings.Cut(rest, "?")
+		u.Opaque, u.RawPath, u.RawQuery, u.ForceQuery = "", escapePath(path), query, found
+		var err error
+		if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
 			return nil, errors.New("the path cannot be passed on")
 		}
-		u.Opaque, u.Path, u.RawPath, u.RawQuery = "", parsed.Path, parsed.RawPath, parsed.RawQuery
-		u.ForceQuery = parsed.ForceQuery
 	case r.Method == http.MethodOptions && rest == "/" && !strings.HasSuffix(x.req.Resource.ID, "/"):
 		u.Opaque = "*" // RFC 9112, section 3.2.4
 	}
@@ -152,9 +157,13 @@ func (x *exchange) outgoing(r *http.Request) (*http.Request, error) {
 	if x.p.o.Ends != nil {
 		trace.GotConn = func(info httptrace.GotConnInfo) { x.addr = info.Conn.RemoteAddr().String() }
 	}
+	x.body.watch(trace)
 	ctx := context.WithValue(context.WithValue(r.Context(), exchangeKey{}, x), vettedKey{}, v)
 	ctx = httptrace.WithClientTrace(ctx, trace)
 	out := r.WithContext(ctx)
+	if x.body != nil {
+		out.Body = x.body
+	}
 	out.URL, out.Host, out.RequestURI = u, hostField(v.Endpoint), ""
 	upgrade := isUpgrade(r)
 	cleanRequest(out.Header, x.p.via, r.ProtoMinor)
@@ -180,6 +189,21 @@ func pathAndQuery(target string) string {
 		rest = "/" + rest
 	}
 	return rest
+}
+
+// escapePath percent-encodes what net/url does not take in a RawPath, and
+// leaves the rest as it is.
+func escapePath(path string) string {
+	const plain, hex = "-_.~$&+,/:;=@!'()*[]%", "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(path) {
+		if '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte(plain, c) >= 0 {
+			b.WriteByte(c)
+			continue
+		}
+		b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+	}
+	return b.String()
 }
 
 // hostField writes the Host field of a vetted endpoint.
@@ -220,7 +244,7 @@ func (p *Proxy) roundTrip(r *http.Request, _ *goproxy.ProxyCtx) (*http.Response,
 	if x == nil {
 		return nil, errNotVetted
 	}
-	resp, err := p.transport.RoundTrip(r) //nolint:bodyclose // goproxy closes it
+	resp, err := p.transport.RoundTrip(r)
 	x.settled()
 	if err != nil {
 		return x.failed(r, err), nil
@@ -251,6 +275,10 @@ func (x *exchange) refused(r *http.Request, timeout bool) *http.Response {
 // failed turns an error of the transport into a refusal.
 func (x *exchange) failed(r *http.Request, err error) *http.Response {
 	x.p.o.Logger.Debug("egress: no answer", "error", err)
+	if x.body.unreadable() {
+		x.p.own(r.Context(), x, decision.ProtocolInvalid, "the content breaks off, or its chunks cannot be read")
+		return x.refused(r, false)
+	}
 	reason, timeout := faultOf(err)
 	x.p.own(r.Context(), x, reason, "")
 	return x.refused(r, timeout)
@@ -308,9 +336,7 @@ func (x *exchange) informational(code int, header textproto.MIMEHeader) error {
 		return nil
 	}
 	h := x.w.Header()
-	for k, v := range header {
-		h[k] = v
-	}
+	maps.Copy(h, header)
 	cleanResponse(h)
 	x.w.WriteHeader(code)
 	clear(h)

@@ -18,7 +18,8 @@ type chunkState uint8
 
 const (
 	chunkSize    chunkState = iota // the digits of a size
-	chunkExt                       // behind the digits, up to CR
+	chunkBlank                     // blanks behind the digits; only CR may follow
+	chunkExt                       // behind the digits and a semicolon, up to CR
 	chunkSizeLF                    // the LF of a size line
 	chunkData                      // left bytes of data
 	chunkDataCR                    // the CR behind data
@@ -80,7 +81,7 @@ func (f *framer) consume(b []byte) (int, error) {
 // step takes one byte that is not data. False: it may not stand there.
 func (f *framer) step(c byte) bool {
 	switch f.state {
-	case chunkSize, chunkExt, chunkSizeLF:
+	case chunkSize, chunkBlank, chunkExt, chunkSizeLF:
 		return f.stepSize(c)
 	case chunkDataCR:
 		f.state = chunkDataLF
@@ -112,9 +113,15 @@ func (f *framer) stepSize(c byte) bool {
 		return c >= ' ' && c != 0x7f || c == '\t'
 	}
 	digit, ok := unhex(c)
-	if !ok {
+	switch {
+	case f.digits > 0 && (c == ' ' || c == '\t'):
+		f.state = chunkBlank
+		return true
+	case f.state == chunkBlank:
+		return false
+	case !ok:
 		f.state = chunkExt
-		return f.digits > 0 && (c == ';' || c == ' ' || c == '\t')
+		return f.digits > 0 && c == ';'
 	}
 	f.digits++
 	if f.left > math.MaxInt64>>4 {
@@ -143,10 +150,10 @@ func (f *framer) stepTrailer(c byte) bool {
 	case trailerLF:
 		f.state = trailerStart
 		return c == '\n'
-	default:
-		f.open = false
-		return c == '\n'
+	case trailerEndLF, chunkSize, chunkBlank, chunkExt, chunkSizeLF, chunkData, chunkDataCR, chunkDataLF:
 	}
+	f.open = false
+	return c == '\n'
 }
 
 func unhex(c byte) (int64, bool) {

@@ -29,6 +29,7 @@ type exchange struct {
 	info           informationalState
 	upstream       net.Conn      // of a CONNECT
 	socket         *upgradedBody // of a WebSocket
+	body           *sentBody     // the request's content; nil for none
 }
 
 // exchangeKey is where a request's context has its exchange.
@@ -44,8 +45,8 @@ func exchangeOf(ctx context.Context) *exchange {
 // allowed.
 func (p *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	conn, ok := r.Context().Value(connKey{}).(*clientConn)
-	if !ok {
-		panic(http.ErrAbortHandler) // not one of Serve's: nothing was checked
+	if !ok || conn.over.Load() {
+		panic(http.ErrAbortHandler) // not one of Serve's, or past its last request: nothing was checked
 	}
 	conn.handling.Store(true)
 	x := &exchange{p: p, conn: conn, w: w, mode: modeOf(r.Method), start: p.o.Now(), result: ResultOK}

@@ -175,6 +175,11 @@ func isName(s string) bool {
 // nobody is the Observer where none was given.
 type nobody struct{}
 
+// EgressConnection implements Observer.
 func (nobody) EgressConnection(string, string) {}
-func (nobody) EgressActive(string, int)        {}
-func (nobody) EgressBytes(int64, int64)        {}
+
+// EgressActive implements Observer.
+func (nobody) EgressActive(string, int) {}
+
+// EgressBytes implements Observer.
+func (nobody) EgressBytes(int64, int64) {}

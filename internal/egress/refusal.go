@@ -47,8 +47,7 @@ type problem struct {
 
 // newRefusal writes a refusal out. note adds words of our own on a malformed
 // request.
-func newRefusal(d *decision.Decision, asked, note string, timeout bool) *refusal {
-	status := statusOf(d.Reason, timeout)
+func newRefusal(d *decision.Decision, asked, note string, status int, timeout bool) *refusal {
 	r := &refusal{status: status, reason: d.Reason, header: http.Header{}}
 	detail := d.UserText()
 	if note != "" {
@@ -151,7 +150,7 @@ func isFinal(r decision.Reason) bool {
 	return s == http.StatusForbidden || r == decision.ProtocolInvalid
 }
 
-// statusLine returns the status text with the code in it, which is all that
+// statusText returns the status text with the code in it, which is all that
 // most clients show of a refused CONNECT.
 func (r *refusal) statusText() string {
 	return http.StatusText(r.status) + " (" + proxyName + ": " + r.reason.String() + ")"
@@ -184,12 +183,16 @@ func (r *refusal) response(req *http.Request) *http.Response {
 
 // refusal settles how x came out, and writes its refusal.
 func (x *exchange) refusal(timeout bool) *refusal {
+	return x.refusalAs(statusOf(x.decision.Reason, timeout), timeout)
+}
+
+func (x *exchange) refusalAs(status int, timeout bool) *refusal {
 	x.result = resultOf(x.decision.Reason, timeout)
 	note := ""
 	if x.decision.Reason == decision.ProtocolInvalid {
 		note = x.decision.Detail // words of ours
 	}
-	return newRefusal(&x.decision, asked(&x.req), note, timeout)
+	return newRefusal(&x.decision, asked(&x.req), note, status, timeout)
 }
 
 // refuse answers x with its refusal.
@@ -239,10 +242,11 @@ func asked(req *decision.Request) string {
 func (p *Proxy) refuseHead(h head, fault headFault) []byte {
 	x := &exchange{p: p, mode: modeOf(h.method), start: p.o.Now(), req: question(h.method, h.target)}
 	p.own(context.Background(), x, decision.ProtocolInvalid, string(fault))
-	r := x.refusal(false)
+	status := http.StatusBadRequest
 	if fault == faultSize {
-		r.status = http.StatusRequestHeaderFieldsTooLarge
+		status = http.StatusRequestHeaderFieldsTooLarge
 	}
+	r := x.refusalAs(status, false)
 	p.o.Observer.EgressConnection(x.mode, x.result)
 	return r.bytes()
 }

@@ -29,7 +29,7 @@ func (p *Proxy) connect(x *exchange, w http.ResponseWriter, r *http.Request) {
 	x.upstream = upstream
 	p.relay.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 	x.addr = upstream.RemoteAddr().String()
-	p.ended(x)
+	p.ended(r.Context(), x)
 }
 
 // tunnel takes a hijacked connection from goproxy and relays until both
@@ -93,12 +93,12 @@ func pump(dst, src net.Conn, early []byte) int64 {
 }
 
 // ended tells the log that a tunnel has ended.
-func (p *Proxy) ended(x *exchange) {
+func (p *Proxy) ended(ctx context.Context, x *exchange) {
 	if p.o.Ends == nil {
 		return
 	}
 	d := x.decision
-	p.o.Ends.Record(context.Background(), &decision.Event{
+	p.o.Ends.Record(context.WithoutCancel(ctx), &decision.Event{
 		Time: x.start, Request: &x.req, Decision: &d, Duration: p.elapsed(x.start),
 		Addr: x.addr, Sent: x.sent, Received: x.received,
 	})
