@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/toolgate/toolgate/internal/allowlist"
@@ -81,6 +82,13 @@ type Address struct {
 
 // String returns the address as it is written.
 func (a Address) String() string { return a.Text }
+
+// AddrPort returns the address to bind; false for a Unix socket. localhost is
+// 127.0.0.1: what a hosts file calls it was not checked.
+func (a Address) AddrPort() (netip.AddrPort, bool) {
+	p, why := parseListen(a.Text)
+	return p, why == ""
+}
 
 // API configures the decision API.
 type API struct {

@@ -61,6 +61,7 @@ type daemon struct {
 	own       ownAddresses
 	pdp       policy.PDP
 	loaded    atomic.Pointer[Policy]
+	started   *config.Document // what listeners, token and logs were made from
 	permits   *runs.Permits
 	audit     *audit.Recorder
 	token     string
@@ -82,7 +83,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer d.closeListeners()
-	if err := d.bind(); err != nil {
+	if err := d.bind(ctx); err != nil {
 		return err
 	}
 	return d.serve(ctx)
@@ -99,30 +100,36 @@ func (d *daemon) prepare() error {
 	if err != nil {
 		return err
 	}
-	d.log = newLogger(d.Stderr, p.Document.Log.Level)
+	d.started = p.Document
+	d.log = newLogger(d.Stderr, d.started.Log.Level)
 	d.use(p)
 	if d.permits, err = runs.NewPermits(runs.PermitOptions{Now: d.Now}); err != nil {
 		return err
 	}
 	onFull := audit.DenyOnFull
-	if p.Document.Log.OnFull == config.FullDrop {
+	if d.started.Log.OnFull == config.FullDrop {
 		onFull = audit.DropOnFull
 	}
 	d.audit, err = audit.New(audit.Options{Writer: newSink(d.Stdout), Sink: "stdout", OnFull: onFull, Observer: d.metrics})
 	if err != nil {
 		return err
 	}
-	if p.Document.Listen.API.Text == "" || !isUnix(p.Document.Listen.API.Text) {
-		d.tokenPath = p.Document.API.TokenFile
-		own := d.tokenPath == ""
-		if own {
-			d.tokenPath = filepath.Join(p.Document.State, tokenFile)
-		}
-		if d.token, err = loadToken(d.tokenPath, own); err != nil {
-			return err
-		}
+	return d.openAPI()
+}
+
+// openAPI reads or makes the API token. On a Unix socket the file mode is the
+// permission, and there is none.
+func (d *daemon) openAPI() (err error) {
+	if isUnix(d.started.Listen.API.Text) {
+		return nil
 	}
-	return nil
+	d.tokenPath = d.started.API.TokenFile
+	own := d.tokenPath == ""
+	if own {
+		d.tokenPath = filepath.Join(d.started.State, tokenFile)
+	}
+	d.token, err = loadToken(d.tokenPath, own)
+	return err
 }
 
 // load reads and compiles the configuration.
@@ -140,14 +147,14 @@ func (d *daemon) use(p *Policy) {
 }
 
 // bind opens the listeners. Nothing is served before all are open.
-func (d *daemon) bind() error {
-	doc := d.loaded.Load().Document
+func (d *daemon) bind(ctx context.Context) error {
+	doc := d.started
 	var all []listener
 	for _, l := range []struct {
 		name string
 		at   config.Address
 	}{{"api", doc.Listen.API}, {"proxy", doc.Listen.Proxy}, {"metrics", doc.Listen.Metrics}} {
-		bound, err := bind(l.name, l.at.Text)
+		bound, err := bind(ctx, l.name, l.at)
 		if err != nil {
 			return err
 		}
@@ -173,7 +180,7 @@ func (d *daemon) servers() (apiServer, metricsServer *http.Server, err error) {
 	decider := decision.Recorded(&d.pdp, recorder, d.Now)
 	handler, err := api.New(api.Options{
 		Decider: decider, Recorder: recorder, Lister: lister{&d.pdp}, Issue: d.issue,
-		Token: d.token, Socket: d.token == "", Now: d.Now, Logger: d.log,
+		Token: d.token, Socket: isUnix(d.started.Listen.API.Text), Now: d.Now, Logger: d.log,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -191,11 +198,17 @@ func (d *daemon) servers() (apiServer, metricsServer *http.Server, err error) {
 	return d.httpServer(handler), d.httpServer(d.metrics.Handler(&d.health)), nil
 }
 
+// writeTimeout bounds an answer, from the end of the request's head: a caller
+// that never reads one must not hold a connection for ever. It leaves a batch
+// of evaluations time to look names up.
+const writeTimeout = 2 * time.Minute
+
 // httpServer is a server for callers that may be hostile: heads are bounded in
-// size and time.
+// size, and requests and answers in time.
 func (d *daemon) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: writeTimeout,
+		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelWarn),
 	}
 }
@@ -209,13 +222,10 @@ func newLogger(w io.Writer, level config.Level) *slog.Logger {
 	return slog.New(zerolog.NewSlogHandler(zerolog.New(w).Level(levels[level]).With().Timestamp().Logger()))
 }
 
-// errStopped ends the servers when one of them fails.
-var errStopped = errors.New("daemon: a server stopped")
-
-// fault wraps what a server ended with.
+// fault is the error of a server that ended. During a drain nobody reads it.
 func fault(name string, err error) error {
 	if err == nil || errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("%w: %s", errStopped, name)
+		return fmt.Errorf("daemon: the %s server stopped", name)
 	}
 	return fmt.Errorf("daemon: %s: %w", name, err)
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolgate/toolgate/internal/config"
 )
 
 // unixPrefix marks a listen address that is a Unix socket.
@@ -21,34 +27,53 @@ type listener struct {
 	net.Listener
 }
 
-// bind opens one listener: host:port, or unix:/path. A Unix socket gets mode
-// 0600: the file mode is the permission (contracts, section 4).
-func bind(name, address string) (listener, error) {
-	path, isUnix := strings.CutPrefix(address, unixPrefix)
-	if !isUnix {
-		ln, err := net.Listen("tcp", address)
-		if err != nil {
-			return listener{}, fmt.Errorf("daemon: listen.%s: %w", name, err)
-		}
-		return listener{name, ln}, nil
+// bind opens one listener: host:port, or unix:/path.
+func bind(ctx context.Context, name string, at config.Address) (listener, error) {
+	var ln net.Listener
+	var err error
+	if path, isUnix := strings.CutPrefix(at.Text, unixPrefix); isUnix {
+		ln, err = bindSocket(ctx, path)
+	} else if p, ok := at.AddrPort(); ok {
+		ln, err = new(net.ListenConfig).Listen(ctx, "tcp", p.String())
+	} else {
+		err = fmt.Errorf("%q is not host:port", at.Text)
 	}
-	if err := removeStaleSocket(path); err != nil {
-		return listener{}, fmt.Errorf("daemon: listen.%s: %w", name, err)
-	}
-	ln, err := net.Listen("unix", path)
 	if err != nil {
-		return listener{}, fmt.Errorf("daemon: listen.%s: %w", name, err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		_ = ln.Close()
 		return listener{}, fmt.Errorf("daemon: listen.%s: %w", name, err)
 	}
 	return listener{name, ln}, nil
 }
 
+// bindSocket opens a Unix socket with mode 0600: the file mode is the
+// permission (contracts, section 4). The mode is set before the file is there,
+// so that no umask opens it to others for a moment.
+func bindSocket(ctx context.Context, path string) (net.Listener, error) {
+	if err := removeStaleSocket(ctx, path); err != nil {
+		return nil, err
+	}
+	ln, err := (&net.ListenConfig{Control: ownerOnly}).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil { // the umask may have taken from it
+		_ = ln.Close()
+		return nil, err
+	}
+	return ln, nil
+}
+
+// ownerOnly gives a Unix socket the mode that its file will have (unix(7): the
+// umask is taken off it).
+func ownerOnly(_, _ string, c syscall.RawConn) error {
+	var chmod error
+	err := c.Control(func(fd uintptr) { chmod = unix.Fchmod(int(fd), 0o600) })
+	return errors.Join(err, chmod)
+}
+
 // removeStaleSocket removes a socket that nobody listens on. Anything else at
-// path is left alone, and binding then fails.
-func removeStaleSocket(path string) error {
+// path is left alone and is an error: a file, a socket that answers, and one
+// that cannot be asked.
+func removeStaleSocket(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -57,11 +82,15 @@ func removeStaleSocket(path string) error {
 		return err
 	}
 	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("%s exists and is not a socket", path)
+		return fmt.Errorf("%s exists and is not a socket: remove it or name another path", path)
 	}
-	if conn, err := net.Dial("unix", path); err == nil {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err == nil {
 		_ = conn.Close()
-		return fmt.Errorf("%s: another process listens there", path)
+		return fmt.Errorf("another process listens on %s: stop it or name another path", path)
+	}
+	if !errors.Is(err, unix.ECONNREFUSED) {
+		return fmt.Errorf("a socket is there that may be in use: %w", err)
 	}
 	return os.Remove(path)
 }
@@ -94,20 +123,28 @@ type ownAddresses struct {
 	local func() ([]netip.Addr, error)
 }
 
-// set replaces the listeners.
+// set replaces the listeners by what is bound.
 func (o *ownAddresses) set(listeners []listener) {
 	var bound []netip.AddrPort
 	for _, l := range listeners {
 		if a, err := netip.ParseAddrPort(l.Addr().String()); err == nil {
-			bound = append(bound, netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
+			bound = append(bound, a)
 		}
+	}
+	o.store(bound)
+}
+
+// store replaces the listeners.
+func (o *ownAddresses) store(bound []netip.AddrPort) {
+	for i, a := range bound {
+		bound[i] = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 	}
 	o.bound.Store(&bound)
 }
 
 // is reports whether target is one of toolgate's own listeners: the bound
-// address itself, or, for a listener on all addresses or on loopback, the same
-// port on any address of this machine.
+// address itself, the same port on loopback or the unspecified address, or, for
+// a listener on all addresses, the same port on any address of this machine.
 func (o *ownAddresses) is(target netip.AddrPort) bool {
 	bound := o.bound.Load()
 	if bound == nil {

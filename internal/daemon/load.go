@@ -80,7 +80,7 @@ func readConfig(path string) (string, []byte, error) {
 	if err != nil {
 		return path, nil, &ConfigError{err}
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
 		return path, nil, &ConfigError{err}
@@ -151,17 +151,17 @@ func revision(document []byte) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// configuredAddresses are the listeners that a document names, for questions
+// configuredAddresses knows the listeners that a document names, for questions
 // that are asked without a running daemon.
 func configuredAddresses(doc *config.Document) func(netip.AddrPort) bool {
 	own := &ownAddresses{local: interfaceAddresses}
 	var bound []netip.AddrPort
 	for _, a := range []config.Address{doc.Listen.API, doc.Listen.Proxy, doc.Listen.Metrics} {
-		if p, err := netip.ParseAddrPort(a.Text); err == nil && p.Port() != 0 {
+		if p, ok := a.AddrPort(); ok && p.Port() != 0 {
 			bound = append(bound, p)
 		}
 	}
-	own.bound.Store(&bound)
+	own.store(bound)
 	return own.is
 }
 
@@ -190,8 +190,7 @@ func newResolver(o PolicyOptions, doc *config.Document) (*resolver, error) {
 // aliases, one of them that may not be looked up names the reason.
 func (r *resolver) Lookup(ctx context.Context, host string) (policy.Answer, error) {
 	a, err := r.pins.Lookup(ctx, host)
-	var failed *pin.DNSError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*pin.DNSError](err); ok {
 		for _, alias := range failed.Chain {
 			if reason := urlguard.NameReason(alias); reason != decision.URLOK {
 				return policy.Answer{}, &nameError{alias, reason}
@@ -207,6 +206,7 @@ type nameError struct {
 	reason decision.Reason
 }
 
+// Error implements error.
 func (e *nameError) Error() string { return fmt.Sprintf("%q is not looked up: %s", e.name, e.reason) }
 
 // DecisionReason is the reason of the refusal.
