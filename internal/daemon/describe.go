@@ -21,18 +21,18 @@ func Describe(p *Policy, loopback bool) []string {
 
 func describeTools(p *Policy) string {
 	names := p.Snapshot.Agents()
-	text := fmt.Sprintf("%s %s: %s", count(len(names), "agent"), modeWord(p.Document.Mode), strings.Join(names, ", "))
+	parts := []string{fmt.Sprintf("%s %s: %s", count(len(names), "agent"), modeWord(p.Document.Mode), strings.Join(names, ", "))}
 	for i := range p.Document.Agents {
 		if m := p.Document.Agents[i].Mode; m != nil && *m != p.Document.Mode {
-			text += fmt.Sprintf("; %s %s", p.Document.Agents[i].Name, modeWord(*m))
+			parts = append(parts, p.Document.Agents[i].Name+" "+modeWord(*m))
 		}
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 func modeWord(m decision.Mode) string {
 	if m == decision.Report {
-		return "in report mode, nothing is refused"
+		return "in report mode (refusals of policy are recorded and let through)"
 	}
 	return "enforced"
 }

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolgate/toolgate/internal/config"
 )
 
 // serve runs the servers until ctx is done or one of them fails, then drains.
@@ -131,30 +132,33 @@ func (d *daemon) reloads(ctx context.Context) {
 			}
 		})
 	}
-	last := d.text()
+	// What is compared is what was loaded: a change while toolgate started is
+	// seen as soon as the file is watched.
+	last := d.loaded.Load().Snapshot.Revision()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-d.Reload:
-			last = d.text()
+			last = d.revision()
 			d.reload("signal")
 		case <-changed:
-			if text := d.text(); !bytes.Equal(text, last) {
-				last = text
+			if now := d.revision(); now != last {
+				last = now
 				d.reload("file changed")
 			}
 		}
 	}
 }
 
-// text is the configuration as it stands now, nil if it cannot be read.
-func (d *daemon) text() []byte {
+// revision is that of the configuration as it stands now, empty if it cannot be
+// read.
+func (d *daemon) revision() string {
 	_, data, err := readConfig(d.ConfigPath)
 	if err != nil {
-		return nil
+		return ""
 	}
-	return data
+	return revision(data)
 }
 
 // reload puts the configuration in force, or keeps the last good one and says
@@ -172,7 +176,7 @@ func (d *daemon) reload(why string) {
 	d.use(p)
 	d.log.Info("reloaded", "why", why, "policy_revision", p.Snapshot.Revision(),
 		"was", old.Snapshot.Revision(), "took", d.Now().Sub(begin).Round(time.Microsecond).String())
-	for _, key := range needRestart(old, p) {
+	for _, key := range needRestart(d.started, p.Document) {
 		d.log.Warn("a changed key takes effect at the next start", slog.String("key", key))
 	}
 	for _, lint := range p.Lints {
@@ -180,20 +184,20 @@ func (d *daemon) reload(why string) {
 	}
 }
 
-// needRestart lists what changed and is only read at the start.
-func needRestart(old, now *Policy) []string {
+// needRestart lists the keys that are read at the start only and are not what
+// toolgate started with.
+func needRestart(started, now *config.Document) []string {
 	var keys []string
 	changed := func(key string, differs bool) {
 		if differs {
 			keys = append(keys, key)
 		}
 	}
-	a, b := old.Document, now.Document
-	changed("listen.api", a.Listen.API.Text != b.Listen.API.Text)
-	changed("listen.proxy", a.Listen.Proxy.Text != b.Listen.Proxy.Text)
-	changed("listen.metrics", a.Listen.Metrics.Text != b.Listen.Metrics.Text)
-	changed("state", a.State != b.State)
-	changed("api.token_file", a.API.TokenFile != b.API.TokenFile)
-	changed("log", a.Log != b.Log)
+	changed("listen.api", started.Listen.API.Text != now.Listen.API.Text)
+	changed("listen.proxy", started.Listen.Proxy.Text != now.Listen.Proxy.Text)
+	changed("listen.metrics", started.Listen.Metrics.Text != now.Listen.Metrics.Text)
+	changed("state", started.State != now.State)
+	changed("api.token_file", started.API.TokenFile != now.API.TokenFile)
+	changed("log", started.Log != now.Log)
 	return keys
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,29 +23,39 @@ const maxTokenLength = 4096
 
 // loadToken returns the API token in the file at path. A file that does not
 // exist is made, mode 0600, when make is set (the file is toolgate's own);
-// otherwise it is an error. A file that others can read is refused.
+// otherwise it is an error. Toolgate's own file is refused if others can use it;
+// the mode of an operator's file is the operator's (a mounted secret belongs to
+// a group).
 func loadToken(path string, create bool) (string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && create:
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && create {
 		return makeToken(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("daemon: API token: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
 	case err != nil:
 		return "", fmt.Errorf("daemon: API token: %w", err)
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("daemon: API token file %s is not a regular file: name a file that holds the token", path)
 	case create && info.Mode().Perm()&0o077 != 0:
 		return "", fmt.Errorf("daemon: API token file %s has mode %04o and others can use it: chmod 600 it", path, info.Mode().Perm())
 	case info.Size() > maxTokenLength:
-		return "", fmt.Errorf("daemon: API token file %s is longer than %d bytes", path, maxTokenLength)
+		return "", fmt.Errorf("daemon: API token file %s is longer than %d bytes: write the token alone into it", path, maxTokenLength)
 	}
-	data, err := os.ReadFile(path)
+	data, err := io.ReadAll(io.LimitReader(f, maxTokenLength))
 	if err != nil {
 		return "", fmt.Errorf("daemon: API token: %w", err)
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < minTokenLength {
-		return "", fmt.Errorf("daemon: API token in %s is shorter than %d characters", path, minTokenLength)
+		return "", fmt.Errorf("daemon: API token in %s is shorter than %d characters: write a longer secret into it", path, minTokenLength)
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return "", fmt.Errorf("daemon: API token in %s holds a character that cannot stand in a header", path)
+		return "", fmt.Errorf("daemon: API token in %s holds a character that cannot stand in a header: write one line of printable ASCII without blanks", path)
 	}
 	return token, nil
 }

@@ -13,20 +13,19 @@ import (
 // editor writes in several steps, a ConfigMap swaps a symlink.
 const settle = 100 * time.Millisecond
 
-// watch calls changed after each burst of changes around the file at path,
-// until ctx is done. It watches folders, not the file: a rename over the file
+// watch calls changed once it watches, for what changed before, and then after
+// each burst of changes around the file at path, until ctx is done. It watches folders, not the file: a rename over the file
 // and a swapped symlink anywhere on the way to it are seen too.
 func watch(ctx context.Context, path string, changed func()) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("daemon: watch %s: %w", path, err)
 	}
-	defer w.Close()
+	defer func() { _ = w.Close() }()
 	if err := addFolders(w, path); err != nil {
 		return err
 	}
 	quiet := time.NewTimer(settle)
-	quiet.Stop()
 	defer quiet.Stop()
 	for {
 		select {
