@@ -158,6 +158,8 @@ func TestDecide(t *testing.T) {
 		// Seed 001: lists, stages, types, plans, jobs.
 		{"listed", list("read_file"), decision.Facts{}, "read_file", decision.Listed, decision.StateGranted},
 		{"not listed", list("read_file"), decision.Facts{}, "write_file", decision.NotListed, decision.StateNotGranted},
+		{"a grant beside a list", with(list("read_file"), func(s *allowlist.AgentSpec) { s.Grants = named("load_skill", "read_file") }), decision.Facts{}, "load_skill", decision.GrantedByOperator, decision.StateGranted},
+		{"listed and granted is listed", with(list("read_file"), func(s *allowlist.AgentSpec) { s.Grants = named("read_file") }), decision.Facts{}, "read_file", decision.Listed, decision.StateGranted},
 		{"unrestricted", list(), decision.Facts{}, "deploy_release", decision.Unrestricted, decision.StateGranted},
 		{"unrestricted means registered tools", list(), decision.Facts{}, "nothing", decision.UnknownTool, decision.StateNone},
 		{"a stage strips writers", list("@writer"), decision.Facts{Stage: "code_review"}, "write_file", decision.StrippedByStageWriters, decision.StateNarrowed},
@@ -299,5 +301,62 @@ func TestRegistryOrder(t *testing.T) {
 	names := a.Names()
 	if !slices.Equal(names[len(names)-2:], []string{"z", "a"}) || names[0] != "read_file" {
 		t.Errorf("names are %v", names)
+	}
+}
+
+// TestMetadata: what the decision point asks of a tool besides whether it is
+// held.
+func TestMetadata(t *testing.T) {
+	t.Parallel()
+	a := compile(t, list("read_file"))
+	if got := a.Shells(); !slices.Equal(got, []string{"run_terminal"}) {
+		t.Errorf("shells are %v, held or not", got)
+	}
+	if tool, ok := a.Tool("fetch_url"); !ok || !tool.Network || tool.Browser || !slices.Equal(tool.URLArgs, []string{"url"}) {
+		t.Errorf("fetch_url is %+v, %t", tool, ok)
+	}
+	for _, name := range []string{"Fetch_url", "mcp__pg__query", ""} {
+		if tool, ok := a.Tool(name); ok || tool != nil {
+			t.Errorf("%q is a registered tool: %+v", name, tool)
+		}
+	}
+}
+
+// TestWhereARuleStands: a verdict leads to the entry that decided, in the
+// document or in the catalogue.
+func TestWhereARuleStands(t *testing.T) {
+	t.Parallel()
+	at := func(line int) decision.Position { return decision.Position{File: "f", Line: line, Col: 1} }
+	d := data()
+	d.Stages[1].Pos, d.TaskTypes[1].Pos, d.Jobs[0].Pos = at(1), at(2), at(3)
+	c, problems := allowlist.NewCatalogue(d)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	s := list()
+	s.NarrowUnrestricted = true
+	s.Pos, s.Denies = at(4), []allowlist.Named{{Name: "@board_write", Pos: at(5)}}
+	s.MCP, s.HasMCP = []allowlist.ServerGrant{{Server: allowlist.Named{Name: "pg", Pos: at(6)}}}, true
+	a, problems := c.Compile(s, servers())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for _, row := range []struct {
+		tool  string
+		facts decision.Facts
+		rule  string
+		line  int
+	}{
+		{"write_file", decision.Facts{Stage: "code_review"}, "stage code_review", 1},
+		{"write_file", decision.Facts{TaskType: "analiz"}, "task type analiz", 2},
+		{"write_file", decision.Facts{Job: "define_errors"}, "job define_errors", 3},
+		{"mcp__pg__query", decision.Facts{Job: "define_errors"}, "job define_errors", 3},
+		{"write_file", decision.Facts{}, "tools: []", 4},
+		{"move_board_task", decision.Facts{}, "deny @board_write", 5},
+		{"mcp__pg__query", decision.Facts{}, "mcp pg", 6},
+	} {
+		if v := a.Decide(row.tool, &row.facts); v.Rule != row.rule || v.Pos != at(row.line) {
+			t.Errorf("%s in %+v: rule %q at %v, want %q at line %d", row.tool, row.facts, v.Rule, v.Pos, row.rule, row.line)
+		}
 	}
 }

@@ -51,6 +51,42 @@ func TestScope(t *testing.T) {
 	}
 }
 
+// TestScopeWithoutInventory: what is not written down belongs to no job.
+func TestScopeWithoutInventory(t *testing.T) {
+	t.Parallel()
+	a := compile(t, list())
+	job := decision.Facts{Job: "define_errors", Repository: "shop"}
+	for arg, want := range map[string]decision.Reason{
+		"repository": decision.InScope, "component": decision.ScopeComponent, "source": decision.ScopeDataSource,
+	} {
+		if v := a.CheckArguments("query_error_groups", &job, decision.Arguments{arg: "shop"}, nil); v.Reason != want {
+			t.Errorf("%s: %v, want %v", arg, v.Reason, want)
+		}
+	}
+}
+
+// TestConditionsOfOneToolAllBind: each must be met, also on tools that no
+// registry holds.
+func TestConditionsOfOneToolAllBind(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"load_skill", "mcp__pg__query", "get_build"} {
+		a := compile(t, with(list(), func(s *allowlist.AgentSpec) {
+			s.HTTPTools = named("get_build")
+			s.Conditions = []allowlist.Condition{
+				{Tool: allowlist.Named{Name: tool}, Arg: "a", Test: allowlist.TestExact, Want: []string{"1"}, Text: "first"},
+				{Tool: allowlist.Named{Name: tool}, Arg: "b", Test: allowlist.TestExact, Want: []string{"2"}, Text: "second"},
+			}
+		}))
+		for rule, args := range map[string]decision.Arguments{
+			"": {"a": "1", "b": "2"}, "first": {"a": "x", "b": "2"}, "second": {"a": "1"},
+		} {
+			if v := a.CheckArguments(tool, &decision.Facts{}, args, nil); v.Rule != rule || v.Reason.Allows() != (rule == "") {
+				t.Errorf("%s with %v: %v by rule %q, want rule %q", tool, args, v.Reason, v.Rule, rule)
+			}
+		}
+	}
+}
+
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	type test = allowlist.Condition
@@ -83,6 +119,10 @@ func TestConditions(t *testing.T) {
 		"glob, climbing out":          {glob("src/**"), decision.Arguments{"x": "src/../secret"}, false},
 		"glob, climbing in disguise":  {glob("src/**"), decision.Arguments{"x": "src/%2E%2e%2fsecret"}, false},
 		"glob, climbing backwards":    {glob("src/**"), decision.Arguments{"x": `src\..\secret`}, false},
+		"glob, backwards in disguise": {glob("src/**"), decision.Arguments{"x": "src/%5C..%5csecret"}, false},
+		"glob, another percent":       {glob("src/**"), decision.Arguments{"x": "src/%41.."}, true},
+		"a truth value":               {test{Test: allowlist.TestExact, Want: []string{"true"}}, decision.Arguments{"x": true}, true},
+		"a list of one":               {test{Test: allowlist.TestExact, Want: []string{"a"}}, decision.Arguments{"x": []any{"a"}}, false},
 		"glob, dots in a name":        {glob("src/**"), decision.Arguments{"x": "src/a..b/...c"}, true},
 		"glob, more text than tried":  {glob("**"), decision.Arguments{"x": strings.Repeat("a", 5000)}, false},
 		"prefix, climbing out":        {test{Test: allowlist.TestPrefix, Want: []string{"src/"}}, decision.Arguments{"x": "src/.."}, false},

@@ -68,7 +68,7 @@ func (k *compiler) base(a *Agent) {
 	case k.spec.HasTools, k.spec.ReadOnly, k.spec.ProviderName != "":
 		k.unused()
 		rule := "tools: []"
-		if !k.spec.HasTools {
+		if !k.spec.HasTools { // under read_only, that rule speaks instead
 			rule = "provider " + k.spec.ProviderName
 		}
 		k.fill(a, Verdict{Reason: decision.Unrestricted, State: decision.StateGranted, Layer: decision.LayerBase, Rule: rule, Pos: k.spec.Pos})
