@@ -143,7 +143,9 @@ func (w *walk) declareOption(variant string, option *arg, at syntax.Pos) {
 // declared judges a name that declare and its kind set or export.
 func (w *walk) declared(name string, exported, has, known bool, at syntax.Pos) {
 	switch {
-	case !syntax.ValidName(name), dangerous(name) && !w.j.mayExport(name):
+	case !syntax.ValidName(name):
+		w.refuse(decision.CommandUnresolvable, at, name)
+	case dangerous(name) && !w.j.mayExport(name):
 		w.refuse(decision.CommandAssignment, at, name)
 	case exported && has && !known:
 		w.refuse(decision.CommandAssignment, at, name+"=⟨…⟩")

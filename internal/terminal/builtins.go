@@ -110,7 +110,7 @@ var builtins = map[string]func(*walk, *command){
 	"readarray": func(w *walk, c *command) { w.names(c, "t", "dnOsu", "") },
 	"unset":     func(w *walk, c *command) { w.names(c, "v", "", "") },
 	"getopts":   (*walk).getoptsBuiltin,
-	"hash":      func(w *walk, c *command) { w.onlyOptions(c, "-r") },
+	"hash":      (*walk).hashBuiltin,
 	"shopt":     (*walk).shoptBuiltin,
 	"declare":   (*walk).never, "typeset": (*walk).never, "readonly": (*walk).never, "local": (*walk).never,
 	"export": (*walk).never, "nameref": (*walk).never, "let": (*walk).never,
@@ -262,10 +262,19 @@ func (w *walk) getoptsBuiltin(c *command) {
 	w.named(c, &c.args[2])
 }
 
-func (w *walk) onlyOptions(c *command, option string) {
+// hashBuiltin refuses hash -p, which makes a name stand for another file; that
+// file is held against the block list.
+func (w *walk) hashBuiltin(c *command) {
 	for i := range c.args[1:] {
-		if !c.args[i+1].is(option) {
-			w.unclear(c)
+		a := &c.args[i+1]
+		if a.is("-r") {
+			continue
+		}
+		w.unclear(c)
+		if !a.known {
+			w.deny(decision.CommandUnresolvable, c.at, w.shown(c), nil)
+		} else if file := strings.TrimPrefix(a.text, "-p"); file != "" {
+			w.isBlocked(c, []arg{literal(file)})
 		}
 	}
 }

@@ -112,7 +112,7 @@ var (
 	makeProgram = &program{
 		long: " eval file makefile ", short: "", values: "fCIojlWO", words: []string{"SHELL=", "MAKEFLAGS=", ".SHELLFLAGS="}, extra: makeHazards,
 	}
-	pythonProgram = &program{code: true, short: "ciW", values: "mXQ", quiet: " -V --version -h --help -VV "}
+	pythonProgram = &program{code: true, short: "ciW", values: "mXQ", module: "m", quiet: " -V --version -h --help -VV "}
 	nodeProgram   = &program{
 		code: true, short: "epri", quiet: " -v --version -h --help ",
 		long: " eval print require import loader experimental-loader interactive inspect inspect-brk env-file openssl-config experimental-config-file run ",

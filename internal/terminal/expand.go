@@ -170,20 +170,46 @@ func (w *walk) arithm(x syntax.ArithmExpr) {
 	}
 }
 
+// binaryArithm judges an operator and its sides. A sum of many terms hangs to
+// the left and is no nesting.
 func (w *walk) binaryArithm(x *syntax.BinaryArithm) {
-	switch x.Op {
-	case syntax.Assgn:
+	spine := []*syntax.BinaryArithm{x}
+	for {
+		left, ok := x.X.(*syntax.BinaryArithm)
+		if !ok || assigns(x.Op) {
+			break
+		}
+		spine, x = append(spine, left), left
+	}
+	for i := len(spine) - 1; i >= 0; i-- {
+		w.arithmOperator(spine[i], i == len(spine)-1)
+	}
+}
+
+func assigns(op syntax.BinAritOperator) bool {
+	switch op {
+	case syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn,
+		syntax.AndAssgn, syntax.OrAssgn, syntax.XorAssgn, syntax.ShlAssgn, syntax.ShrAssgn:
+		return true
+	default:
+		return false
+	}
+}
+
+func (w *walk) arithmOperator(x *syntax.BinaryArithm, left bool) {
+	if x.Op == syntax.Assgn {
 		w.arithm(x.Y)
 		if name := w.assignedTo(x.X); name != "" && w.everNumber(name) {
 			w.numbers = append(w.numbers, name)
 		}
 		return
-	case syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn,
-		syntax.AndAssgn, syntax.OrAssgn, syntax.XorAssgn, syntax.ShlAssgn, syntax.ShrAssgn:
-		w.assignedTo(x.X)
-	default: // the other operators set nothing
 	}
-	w.arithm(x.X)
+	if assigns(x.Op) {
+		w.assignedTo(x.X)
+	}
+	if left {
+		w.arithm(x.X)
+	}
 	kept := len(w.numbers)
 	w.arithm(x.Y)
 	if x.Op != syntax.Comma { // the right side of && || ?: may not be evaluated

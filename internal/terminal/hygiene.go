@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -85,4 +86,29 @@ func checkShape(s string) (at int, problem string) {
 		return 0, fmt.Sprintf("more than %d brackets", maxOpeners)
 	}
 	return 0, ""
+}
+
+// checkSplits looks for a backslash-newline in places where the parser and bash
+// join the lines differently: right after a $, inside an operator, and after an
+// escaped backslash.
+func checkSplits(s string) (at int, problem string) {
+	for from := 0; ; {
+		i := strings.Index(s[from:], "\\\n")
+		if i < 0 {
+			return 0, ""
+		}
+		i += from
+		from = i + 2
+		if i == 0 {
+			continue
+		}
+		switch before := s[i-1]; {
+		case before == '$':
+			return i, "a line continuation after $"
+		case before == '\\' && i > 1 && s[i-2] == '\\':
+			return i, "a line continuation after an escaped backslash"
+		case strings.IndexByte("<>&|;(", before) >= 0 && from < len(s) && strings.IndexByte("<>&|;(-", s[from]) >= 0:
+			return i, "a line continuation inside an operator"
+		}
+	}
 }

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -42,44 +43,88 @@ func (w *walk) isNumber(part syntax.WordPart) bool {
 // only ever set to numbers.
 func (w *walk) isNumberName(name string) bool { return slices.Contains(w.numbers, name) }
 
-// everNumber reports whether the script being judged sets a variable to nothing
+// everNumber reports whether the text being judged sets a variable to nothing
 // but numbers, as far as that can be seen. Code strings and commands that set
-// variables by name leave it unknown.
+// variables by name leave it unknown, and variables that the shell sets itself
+// have no small letter.
 func (w *walk) everNumber(name string) bool {
-	if !syntax.ValidName(name) || w.file == nil {
+	if !syntax.ValidName(name) || name == strings.ToUpper(name) || w.file == nil {
 		return false
 	}
-	ok := true
-	syntax.Walk(w.file, func(n syntax.Node) bool {
-		if ok {
-			ok = w.keepsNumber(n, name)
-		}
-		return ok
-	})
-	return ok
+	if w.texts == nil {
+		w.texts = &textual{}
+		syntax.Walk(w.file, func(n syntax.Node) bool {
+			w.texts.see(w, n)
+			return true
+		})
+	}
+	return !w.texts.all && !slices.Contains(w.texts.names, name)
 }
 
-// keepsNumber reports whether a node cannot make a variable something other
-// than a number.
-func (w *walk) keepsNumber(n syntax.Node, name string) bool {
+// textual are the variables that may hold something other than a number.
+type textual struct {
+	all   bool
+	names []string
+}
+
+func (t *textual) add(name string) {
+	if !slices.Contains(t.names, name) {
+		t.names = append(t.names, name)
+	}
+}
+
+// see notes what a node may set.
+func (t *textual) see(w *walk, n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.Assign:
-		if n.Name == nil || n.Name.Value != name {
-			return n.Name != nil || n.Value == nil || n.Value.Lit() != ""
+		if n.Name == nil {
+			a := read(n.Value, w.text)
+			t.all = t.all || !a.known || !strings.HasPrefix(a.text, "-")
+		} else if !n.Naked && (n.Index != nil || n.Array != nil || n.Value == nil || !w.numberWord(n.Value)) {
+			t.add(n.Name.Value)
 		}
-		return n.Naked || n.Index == nil && n.Array == nil && n.Value != nil && w.numberWord(n.Value)
 	case *syntax.ForClause:
 		loop, ok := n.Loop.(*syntax.WordIter)
-		return !ok || loop.Name.Value != name || loop.InPos.IsValid() && !slices.ContainsFunc(loop.Items, func(item *syntax.Word) bool {
-			return !constant(item.Lit())
-		})
+		if ok && (!loop.InPos.IsValid() || slices.ContainsFunc(loop.Items, func(item *syntax.Word) bool { return !constant(item.Lit()) })) {
+			t.add(loop.Name.Value)
+		}
 	case *syntax.ParamExp:
-		return n.Exp == nil || n.Exp.Op != syntax.AssignUnset && n.Exp.Op != syntax.AssignUnsetOrNull ||
-			n.Param == nil || n.Param.Value != name
+		if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+			t.add(n.Param.Value)
+		}
 	case *syntax.CallExpr:
-		return len(n.Args) == 0 || !setsByName(n.Args, name)
+		if len(n.Args) > 0 {
+			t.call(n.Args, w.text)
+		}
 	}
-	return true
+}
+
+// call notes what a builtin sets by name, or code may set.
+func (t *textual) call(args []*syntax.Word, text string) {
+	name := read(args[0], text)
+	if !name.known {
+		t.all = true
+		return
+	}
+	switch name.text {
+	case "eval", "source", ".", "trap", "builtin", "command", "declare", "typeset", "local", "export", "readonly":
+		t.all = true
+	case "printf", "wait":
+		if len(args) > 1 {
+			first := read(args[1], text)
+			t.all = t.all || first.unknownOption() || strings.HasPrefix(first.text, "-")
+		}
+	case "read", "mapfile", "readarray", "getopts":
+		for _, word := range args[1:] {
+			a := read(word, text)
+			switch {
+			case a.known && syntax.ValidName(a.text):
+				t.add(a.text)
+			case !a.known, len(a.text) > 2 && a.text[0] == '-':
+				t.all = true
+			}
+		}
+	}
 }
 
 // numberWord reports whether the value of an assignment is a number.
@@ -96,26 +141,4 @@ func (w *walk) numberWord(word *syntax.Word) bool {
 	}
 	_, arithm := part.(*syntax.ArithmExp)
 	return arithm || w.harmlessNumber(part)
-}
-
-// setsByName reports whether a command may set a variable other than by an
-// assignment: a builtin that takes names, or code.
-func setsByName(args []*syntax.Word, name string) bool {
-	switch args[0].Lit() {
-	case "read", "mapfile", "readarray", "getopts", "printf", "wait":
-		return slices.ContainsFunc(args[1:], func(a *syntax.Word) bool {
-			s := a.Lit()
-			return s == "" && len(a.Parts) > 0 && mayBeName(a) || s == name
-		})
-	case "eval", "source", ".", "trap", "builtin", "command", "declare", "typeset", "local", "export", "readonly", "":
-		return true
-	}
-	return false
-}
-
-// mayBeName reports whether a word that is no literal may become the name of a
-// variable: text in quotes with a blank or a % cannot.
-func mayBeName(word *syntax.Word) bool {
-	a := read(word, "")
-	return !a.known || syntax.ValidName(a.text)
 }

@@ -10,13 +10,24 @@ import (
 func (w *walk) program(c *command, base string, plainArgs []arg) {
 	name := c.args[0].text
 	if name == base {
-		if check := builtins[base]; check != nil {
+		check := builtins[base]
+		if !w.isFree(c) {
+			if check == nil {
+				w.external(c, base, plainArgs)
+				return
+			}
+			w.permit(c, plainArgs, hazard{})
+		}
+		if check != nil {
 			check(w, c)
 		}
-		if w.isFree(c) {
-			return
-		}
+		return
 	}
+	w.external(c, base, plainArgs)
+}
+
+// external judges a program.
+func (w *walk) external(c *command, base string, plainArgs []arg) {
 	p := programNamed(base)
 	if p == nil {
 		w.permit(c, plainArgs, hazard{})
@@ -84,6 +95,8 @@ type program struct {
 	bundled bool
 	// code says that without an operand it reads code from standard input.
 	code bool
+	// module are one-letter options whose value stands for an operand: -m.
+	module string
 	// quiet are options after which it does nothing: --version.
 	quiet string
 	// script judges the first operand, which is code in a small language. The
@@ -129,6 +142,9 @@ func (p *program) inspect(c *command, h *hazard) {
 		case p.word(a.text):
 			h.add(a.String(), min(i+1, len(c.args)-1))
 		case strings.HasPrefix(a.text, "-") && a.text != "-":
+			if a.known && p.module != "" && !strings.HasPrefix(a.text, "--") && strings.ContainsAny(a.text, p.module) {
+				operand = true
+			}
 			used, script := p.option(c.args, i, h)
 			scriptSeen = scriptSeen || script
 			i += used

@@ -44,6 +44,9 @@ func (w *walk) read(text string, get func() any, put func(any)) {
 	if problem == "" {
 		at, problem = checkText(text)
 	}
+	if problem == "" {
+		at, problem = checkSplits(text)
+	}
 	if problem != "" {
 		w.unreadable(at, problem)
 		return

@@ -140,6 +140,9 @@ func (wr *wrapper) unwrap(args []arg) unwrapped {
 		case a.is("--"):
 			args = args[1:]
 			for ; operands > 0 && len(args) > 0; operands-- {
+				if args[0].many {
+					u.bad = &args[0]
+				}
 				args = args[1:]
 			}
 			if wr.assigns {

@@ -38,6 +38,7 @@ type frame struct {
 	// numbers are the variables that have been set to a number at this point,
 	// unconditionally.
 	numbers []string
+	texts   *textual // what may hold something else; nil until somebody asks
 	// inFunction is the function whose body this is.
 	inFunction *function
 	functions  map[string]*function
