@@ -125,7 +125,7 @@ func TestHostileForms(t *testing.T) {
 				t.Errorf("the origin saw %s %s", r.Method, r.Target)
 			}
 		}
-		for _, d := range world.own {
+		for _, d := range world.refusals() {
 			if d.ID == "" || d.Allowed() {
 				t.Errorf("recorded %+v", d)
 			}

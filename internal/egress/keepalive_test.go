@@ -131,12 +131,13 @@ func TestIdentity(t *testing.T) {
 					if got := resp.Header.Get("Proxy-Authenticate"); !strings.HasPrefix(got, `Basic realm="`) {
 						t.Errorf("challenge %q", got)
 					}
-					if len(world.asked) > 0 {
-						t.Errorf("asked %+v for nobody", world.asked)
+					if asked := world.questions(); len(asked) > 0 {
+						t.Errorf("asked %+v for nobody", asked)
 					}
 					continue
 				}
-				req := world.asked[len(world.asked)-1]
+				asked := world.questions()
+				req := asked[len(asked)-1]
 				if req.Agent != "demo" || req.Tool != row.tool || req.Proven != row.proven {
 					t.Errorf("asked for %s/%s, proven=%t", req.Agent, req.Tool, req.Proven)
 				}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -147,6 +148,34 @@ func (w *world) EgressConnection(mode, result string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts[mode+" "+result]++
+}
+
+// counted returns how often a mode came out with a result.
+func (w *world) counted(what string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counts[what]
+}
+
+// refusals returns what the proxy refused for reasons of its own.
+func (w *world) refusals() []decision.Decision {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.own)
+}
+
+// questions returns what was asked.
+func (w *world) questions() []decision.Request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.asked)
+}
+
+// underway returns how many of a mode are active.
+func (w *world) underway(mode string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.active[mode]
 }
 
 // EgressActive implements egress.Observer.
