@@ -154,7 +154,7 @@ func (a *Agent) registered(i int, n *narrowing) Verdict {
 			return n.stage.noCodeReading
 		}
 	}
-	if n.facts.HasPlan && a.reg.planned.has(i) && !slices.Contains(n.facts.Planned, a.reg.tools[i].Name) {
+	if (n.facts.HasPlan || n.facts.Planned != nil) && a.reg.planned.has(i) && !slices.Contains(n.facts.Planned, a.reg.tools[i].Name) {
 		return narrowed(decision.NotPlanned, decision.LayerPlanned, "planned", decision.Position{})
 	}
 	if n.job != nil && !n.job.leaves.has(i) {

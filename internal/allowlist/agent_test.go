@@ -181,6 +181,7 @@ func TestDecide(t *testing.T) {
 		{"declared", list("@board_write"), decision.Facts{HasPlan: true, Planned: []string{"create_board_task"}}, "create_board_task", decision.Listed, decision.StateGranted},
 		{"not declared", list("@board_write"), decision.Facts{HasPlan: true, Planned: []string{"create_board_task"}}, "move_board_task", decision.NotPlanned, decision.StateNarrowed},
 		{"a plan of nothing declares nothing", list("@board_write"), decision.Facts{HasPlan: true}, "move_board_task", decision.NotPlanned, decision.StateNarrowed},
+		{"a plan without its mark is a plan", list("@board_write"), decision.Facts{Planned: []string{"create_board_task"}}, "move_board_task", decision.NotPlanned, decision.StateNarrowed},
 		{"a plan is no budget for other tools", list("run_terminal"), decision.Facts{HasPlan: true}, "run_terminal", decision.Listed, decision.StateGranted},
 		{"a plan binds the unrestricted", list(), decision.Facts{HasPlan: true}, "move_board_task", decision.NotPlanned, decision.StateNarrowed},
 		{"a job's own tool", list(), decision.Facts{Job: "define_errors"}, "query_error_groups", decision.Unrestricted, decision.StateGranted},

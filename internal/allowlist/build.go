@@ -93,8 +93,9 @@ func (b *builder) registry(d *RegistryData) {
 	b.c.names = append(b.c.names, d.Name)
 }
 
-// aliases refuses an alias that means two tools of one registry to a runtime.
+// aliases indexes what runtimes call the tools. It refuses an alias that means two tools of one registry to a runtime.
 func (b *builder) aliases(r *registry, pos decision.Position) {
+	r.aliased = map[string]set{}
 	seen := map[[2]string]string{}
 	for i := range r.tools {
 		t := &r.tools[i]
@@ -104,6 +105,10 @@ func (b *builder) aliases(r *registry, pos decision.Position) {
 				b.problem(pos, "give each tool an alias of its own", "%q of runtime %s is both %s and %s", alias, runtime, other, t.Name)
 			}
 			seen[[2]string{runtime, alias}] = t.Name
+			if r.aliased[alias] == nil {
+				r.aliased[alias] = newSet(len(r.tools))
+			}
+			r.aliased[alias].add(i)
 		}
 	}
 }

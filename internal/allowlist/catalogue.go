@@ -27,7 +27,9 @@ type registry struct {
 	tools  []Tool
 	index  map[string]int
 	groups map[string]set
-	shells []string
+	// aliased are the tools that some runtime calls so.
+	aliased map[string]set
+	shells  []string
 
 	roles     map[string]role
 	stages    map[string]*stage

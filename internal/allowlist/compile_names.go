@@ -18,7 +18,8 @@ func (k *compiler) denies(a *Agent) {
 	for _, n := range k.spec.Disallowed {
 		switch {
 		case k.deny(a, n):
-		case validToolName(n.Name): // a runtime's deny may name a tool that no registry knows yet
+		case validToolName(n.Name): // an alias, or a tool that no registry knows yet
+			denySet(a, k.reg.aliased[n.Name], n)
 			a.denied = append(a.denied, pattern{n.Name, denying(n)})
 		default:
 			k.problem(n.Pos, "deny the whole tool, or bound its arguments under conditions", "%q is not the name of a tool", n.Name)
@@ -33,11 +34,7 @@ func denying(n Named) Verdict {
 // deny applies one deny; false if nothing can have that name.
 func (k *compiler) deny(a *Agent, n Named) bool {
 	if s, ok := k.reg.resolve(n.Name); ok && n.Name != everything {
-		for i := range a.base {
-			if s.has(i) {
-				denyOnce(&a.base[i], n)
-			}
-		}
+		denySet(a, s, n)
 		return true
 	}
 	if v, ok := a.http[n.Name]; ok {
@@ -46,6 +43,14 @@ func (k *compiler) deny(a *Agent, n Named) bool {
 		return true
 	}
 	return denyMCP(a, n)
+}
+
+func denySet(a *Agent, s set, n Named) {
+	for i := range a.base {
+		if s.has(i) {
+			denyOnce(&a.base[i], n)
+		}
+	}
 }
 
 func denyOnce(v *Verdict, n Named) {

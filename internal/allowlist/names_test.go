@@ -12,6 +12,39 @@ func disallowing(names ...string) func(*allowlist.AgentSpec) {
 	return func(s *allowlist.AgentSpec) { s.Disallowed = named(names...) }
 }
 
+// TestRuntimesSpellDeniesTheirWay: a runtime's deny may use the name that the
+// runtime has for a tool; an operator's may not.
+func TestRuntimesSpellDeniesTheirWay(t *testing.T) {
+	t.Parallel()
+	d := data()
+	for i := range d.Registries[0].Tools {
+		if tool := &d.Registries[0].Tools[i]; tool.Name == "run_terminal" {
+			tool.Aliases = map[string]string{"claude": "Bash", "codex": "shell"}
+		}
+	}
+	c, problems := allowlist.NewCatalogue(d)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for _, alias := range []string{"Bash", "shell"} {
+		a, problems := c.Compile(with(list(), disallowing(alias)), nil)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		for _, name := range []string{"run_terminal", alias} {
+			if v := a.Decide(name, &decision.Facts{}); v.Reason != decision.DeniedByOperator {
+				t.Errorf("%s is disallowed and %s is %v", alias, name, v.Reason)
+			}
+		}
+		if v := a.Decide("read_file", &decision.Facts{}); !v.Reason.Allows() {
+			t.Errorf("%s is disallowed and so is read_file: %v", alias, v.Reason)
+		}
+		if a, problems := c.Compile(with(list(), denying(alias)), nil); a != nil || len(problems) == 0 {
+			t.Errorf("an operator's deny of alias %s compiles", alias)
+		}
+	}
+}
+
 func TestDeniesOfMCPNames(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
