@@ -19,7 +19,11 @@ func (s *Snapshot) command(a *agent, req *decision.Request) decision.Decision {
 			return d
 		}
 	}
-	return stricter(d, s.judge(a, req.Resource.ID))
+	judged := s.judge(a, req.Resource.ID)
+	if !d.Would && judged.Allowed() && !judged.Would {
+		return judged // the question was about the command, so its guard speaks
+	}
+	return stricter(d, judged)
 }
 
 // shell answers whether a holds the shell tool that would run the script, and
