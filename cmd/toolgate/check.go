@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/toolgate/toolgate/internal/config"
@@ -43,10 +42,7 @@ func (c *checkCmd) Run(e *env) error {
 	}
 	bad := 0
 	for _, file := range files {
-		out, err := checkFile(file, loopback)
-		if err != nil {
-			return &exitError{exitUsage, err}
-		}
+		out := checkFile(file, loopback)
 		if !out.OK {
 			bad++
 		}
@@ -56,7 +52,10 @@ func (c *checkCmd) Run(e *env) error {
 			}
 			continue
 		}
-		out.print(newScreen(e.stdout, e.getenv))
+		s := newScreen(e.stdout, e.getenv)
+		if out.print(s); s.err != nil {
+			return s.err
+		}
 	}
 	if bad > 0 {
 		return &exitError{exitUsage, nil}
@@ -64,23 +63,23 @@ func (c *checkCmd) Run(e *env) error {
 	return nil
 }
 
-// checkFile loads one file. An error means that it could not be read.
-func checkFile(file string, loopback bool) (checked, error) {
+// checkFile loads one file. One that cannot be read at all has one problem.
+func checkFile(file string, loopback bool) checked {
 	out := checked{File: file, Problems: []finding{}, Warnings: []finding{}}
 	if file == "" {
 		out.File = daemon.EmbeddedName
 	}
 	p, err := daemon.LoadPolicy(daemon.PolicyOptions{Path: file, Loopback: loopback})
-	var problems config.Problems
-	switch {
-	case errors.As(err, &problems):
+	if problems, ok := errors.AsType[config.Problems](err); ok {
 		out.Problems = findings(problems)
-		return out, nil
-	case err != nil:
-		return out, err
+		return out
+	}
+	if err != nil {
+		out.Problems = []finding{{Position: out.File, Message: err.Error()}}
+		return out
 	}
 	out.OK, out.Warnings, out.Summary = true, findings(p.Lints), daemon.Describe(p, loopback)
-	return out, nil
+	return out
 }
 
 func findings(list config.Problems) []finding {
@@ -91,6 +90,7 @@ func findings(list config.Problems) []finding {
 	return out
 }
 
+// String says a finding in one line, as compilers do.
 func (f finding) String() string {
 	parts := []string{f.Position}
 	if f.Path != "" {
@@ -103,19 +103,24 @@ func (f finding) String() string {
 	return text
 }
 
-// print writes problems first, then warnings, then what the file means.
-func (c *checked) print(s screen) {
+// print writes problems first, then warnings, then what the file means. Problems
+// and warnings are not wrapped: editors read a place from the front of a line.
+func (c *checked) print(s *screen) {
 	for _, p := range c.Problems {
-		fmt.Fprintln(s, s.paint(red, "problem")+" "+p.String())
+		s.line("%s %s", s.paint(red, "problem"), p)
 	}
 	for _, w := range c.Warnings {
-		fmt.Fprintln(s, "warning "+w.String())
+		s.line("warning %s", w)
 	}
-	if !c.OK {
-		fmt.Fprintf(s, "%s: %d problems; nothing starts on it\n", c.File, len(c.Problems))
+	switch n := len(c.Problems); {
+	case n == 1:
+		s.line("%s: 1 problem; nothing starts on it", c.File)
+		return
+	case !c.OK:
+		s.line("%s: %d problems; nothing starts on it", c.File, n)
 		return
 	}
-	fmt.Fprintf(s, "%s: %s\n", c.File, s.paint(green, "ok"))
+	s.line("%s: %s", c.File, s.paint(green, "ok"))
 	for _, line := range c.Summary {
 		s.indent(line)
 	}

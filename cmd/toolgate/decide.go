@@ -48,11 +48,14 @@ func (c *decideCmd) Run(e *env) error {
 	}
 	d := p.Snapshot.Decide(e.ctx, req)
 	if c.JSON {
-		if _, err := e.stdout.Write(append(api.EncodeAnswer(nil, &d), '\n')); err != nil {
-			return err
-		}
+		_, err = e.stdout.Write(append(api.EncodeAnswer(nil, &d), '\n'))
 	} else {
-		printDecision(newScreen(e.stdout, e.getenv), req, &d)
+		s := newScreen(e.stdout, e.getenv)
+		printDecision(s, req, &d)
+		err = s.err
+	}
+	if err != nil {
+		return err
 	}
 	if !d.Allowed() {
 		return &exitError{exitDenied, nil}
@@ -68,6 +71,12 @@ func (c *decideCmd) request(p *daemon.Policy) (*decision.Request, error) {
 	kind, ok := decision.ParseKind(c.Args[0])
 	if !ok {
 		return nil, usageError("%q is nothing to decide on\nhint: write tool, url, command or mcp_server", c.Args[0])
+	}
+	switch {
+	case len(c.Hop) > 0 && kind != decision.KindURL:
+		return nil, usageError("--hop is for url only\nhint: leave it out")
+	case c.Tool != "" && kind != decision.KindURL && kind != decision.KindCommand:
+		return nil, usageError("--tool is for url and command only\nhint: write tool %s", plain(c.Tool))
 	}
 	agent, err := agentOrDefault(c.Agent, p)
 	if err != nil {
@@ -165,28 +174,33 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 }
 
 // printDecision says a decision to a person.
-func printDecision(s screen, req *decision.Request, d *decision.Decision) {
+func printDecision(s *screen, req *decision.Request, d *decision.Decision) {
 	verdict, code := "deny ", red
 	if d.Allowed() {
 		verdict, code = "allow", green
 	}
 	what := plain(req.Resource.ID)
 	if req.Tool != "" {
-		what = req.Tool + " → " + what
+		what = plain(req.Tool) + " → " + what
 	}
-	fmt.Fprintf(s, "%s  %s  %s\n", s.paint(code, verdict), d.Reason, cut(what, max(s.width-len(d.Reason.String())-9, 20)))
+	s.line("%s  %s  %s", s.paint(code, verdict), d.Reason, cut(what, max(s.width-len(d.Reason.String())-9, 20)))
+	if d.Would {
+		s.indent("Report mode lets it through; enforced, it would be refused:")
+	}
 	s.indent(d.AdminText())
 	if d.Hop > 0 {
-		s.indent(fmt.Sprintf("Redirect %d of the chain was refused.", d.Hop))
+		s.indent(fmt.Sprintf("The reason is about redirect %d of the chain.", d.Hop))
 	}
 	for _, a := range d.Vetted.Addrs {
 		s.indent("address " + a.String())
 	}
-	version := d.AgentVersion
-	if len(version) > 40 {
-		version = version[:40] + "…"
+	const shown = 40 // of a version; explain shows all of it
+	for _, text := range []string{
+		fmt.Sprintf("agent %s, policy %s", orNone(cut(d.AgentVersion, shown)), d.Revision),
+		fmt.Sprintf("layer %s, guard %s, mode %s", d.Layer, d.Guard, d.Mode),
+	} {
+		s.line("%s", s.paint(dim, cut("  "+text, s.width)))
 	}
-	fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("  agent %s, layer %s, guard %s, mode %s, policy %s", orNone(version), d.Layer, d.Guard, d.Mode, d.Revision)))
 }
 
 func orNone(s string) string {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
+	"strings"
 
+	"github.com/toolgate/toolgate/internal/daemon"
 	"github.com/toolgate/toolgate/internal/decision"
 	"github.com/toolgate/toolgate/internal/policy"
 )
@@ -45,11 +47,11 @@ func (c *explainCmd) Run(e *env) error {
 	req := decision.Request{Agent: c.Agent, Version: c.Version, Facts: c.facts()}
 	tools, fault := p.Snapshot.Tools(e.ctx, &req)
 	if fault != nil {
-		return &exitError{exitUsage, fmt.Errorf("%s", fault.AdminText())}
+		return unanswerable(fault, p)
 	}
 	servers, fault := p.Snapshot.Servers(e.ctx, &req)
 	if fault != nil {
-		return &exitError{exitUsage, fmt.Errorf("%s", fault.AdminText())}
+		return unanswerable(fault, p)
 	}
 	out := explanation{Agent: c.Agent, Revision: p.Snapshot.Revision(), Tools: explainAll(tools), Servers: explainAll(servers)}
 	if len(tools) > 0 {
@@ -60,8 +62,18 @@ func (c *explainCmd) Run(e *env) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(out)
 	}
-	c.print(newScreen(e.stdout, e.getenv), &out)
-	return nil
+	s := newScreen(e.stdout, e.getenv)
+	out.print(s)
+	return s.err
+}
+
+// unanswerable says why an agent cannot be explained.
+func unanswerable(fault *decision.Decision, p *daemon.Policy) error {
+	text := fault.AdminText()
+	if fault.Reason == decision.UnknownAgent {
+		text += "\nhint: the agents are: " + strings.Join(p.Snapshot.Agents(), ", ")
+	}
+	return &exitError{exitUsage, errors.New(text)}
 }
 
 func explainAll(entries []policy.ToolEntry) []explained {
@@ -77,18 +89,18 @@ func explainAll(entries []policy.ToolEntry) []explained {
 }
 
 // print writes the tables.
-func (c *explainCmd) print(s screen, x *explanation) {
+func (x *explanation) print(s *screen) {
 	allowed := 0
 	for _, t := range x.Tools {
 		if t.Decision {
 			allowed++
 		}
 	}
-	fmt.Fprintf(s, "agent %s: %d of %d registered tools, mode %s\n", x.Agent, allowed, len(x.Tools), x.Mode)
-	fmt.Fprintln(s, s.paint(dim, cut(x.Version+", policy "+x.Revision, s.width)))
+	s.line("agent %s: %d of %d registered tools, mode %s", x.Agent, allowed, len(x.Tools), x.Mode)
+	s.line("%s", s.paint(dim, cut(x.Version+", policy "+x.Revision, s.width)))
 	s.table([]string{"TOOL", "", "STATE", "REASON", "LAYER", "RULE"}, explainRows(x.Tools))
 	if len(x.Servers) > 0 {
-		fmt.Fprintln(s)
+		s.line("")
 		s.table([]string{"MCP SERVER", "", "STATE", "REASON", "LAYER", "RULE"}, explainRows(x.Servers))
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"time"
+
+	"github.com/toolgate/toolgate/internal/config"
 )
 
 type healthcheckCmd struct {
@@ -23,7 +24,7 @@ func (c *healthcheckCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		address, err := reachable(p.Document.Listen.Metrics.Text)
+		address, err := reachable(p.Document.Listen.Metrics)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
@@ -41,10 +42,10 @@ func (c *healthcheckCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("not ready: %w\nhint: is toolgate running with this configuration?", err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("not ready: %s: %q", res.Status, body)
+		return fmt.Errorf("not ready: %s: %q\nhint: it is starting or draining; see its log", res.Status, body)
 	}
 	_, err = fmt.Fprintln(e.stdout, "ready")
 	return err
@@ -52,16 +53,17 @@ func (c *healthcheckCmd) Run(e *env) error {
 
 // reachable turns a listen address into one to dial: a listener on all
 // addresses is asked on loopback.
-func reachable(listen string) (string, error) {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return "", fmt.Errorf("listen.metrics: %w", err)
+func reachable(listen config.Address) (string, error) {
+	at, ok := listen.AddrPort()
+	if !ok || at.Port() == 0 {
+		return "", fmt.Errorf("listen.metrics is %s, which is no address to ask\nhint: --url http://HOST:PORT/readyz", listen)
 	}
-	if a, err := netip.ParseAddr(host); err == nil && a.IsUnspecified() {
-		host = "127.0.0.1"
-		if a.Is6() {
-			host = "::1"
+	if at.Addr().IsUnspecified() {
+		loopback := netip.IPv6Loopback()
+		if at.Addr().Is4() {
+			loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		}
+		at = netip.AddrPortFrom(loopback, at.Port())
 	}
-	return net.JoinHostPort(host, port), nil
+	return at.String(), nil
 }

@@ -52,6 +52,7 @@ type exitError struct {
 	err  error
 }
 
+// Error implements error.
 func (e *exitError) Error() string {
 	if e.err == nil {
 		return ""
@@ -59,6 +60,7 @@ func (e *exitError) Error() string {
 	return e.err.Error()
 }
 
+// Unwrap returns what lies under e.
 func (e *exitError) Unwrap() error { return e.err }
 
 // usageError is exit code 2 with a message.
@@ -93,7 +95,7 @@ func run(e *env, args []string) int {
 		return code
 	}
 	if err != nil {
-		fmt.Fprintf(e.stderr, "toolgate: %v\nhint: toolgate --help lists the commands, toolgate COMMAND --help its flags\n", err)
+		_, _ = fmt.Fprintf(e.stderr, "toolgate: %v\nhint: toolgate --help lists the commands, toolgate COMMAND --help its flags\n", err)
 		return exitUsage
 	}
 	if err := ctx.Run(e); err != nil {
@@ -105,12 +107,11 @@ func run(e *env, args []string) int {
 // fail says an error and returns its exit code.
 func fail(e *env, err error) int {
 	code := exitFault
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exitError](err); ok {
 		code = exit.code
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(e.stderr, "toolgate: %s\n", text)
+		_, _ = fmt.Fprintf(e.stderr, "toolgate: %s\n", text)
 	}
 	return code
 }

@@ -30,8 +30,7 @@ func (f configFlag) load(e *env) (*daemon.Policy, error) {
 
 // badConfig is exit code 2 with every problem on a line of its own.
 func badConfig(err error) error {
-	var problems config.Problems
-	if errors.As(err, &problems) {
+	if problems, ok := errors.AsType[config.Problems](err); ok {
 		return &exitError{exitUsage, errors.New("the configuration has problems:\n" + problems.Error())}
 	}
 	return &exitError{exitUsage, err}
@@ -59,7 +58,7 @@ func (f factFlags) facts() decision.Facts {
 	return facts
 }
 
-// agent returns the agent that a question is about: the named one, or the one
+// agentOrDefault returns the agent that a question is about: the named one, or the one
 // that clients without credentials are.
 func agentOrDefault(name string, p *daemon.Policy) (string, error) {
 	if name != "" {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,23 +13,25 @@ import (
 // The width of a table where the terminal does not say.
 const defaultWidth = 100
 
-// screen is where a table is written: how wide it may be, and whether colour
-// is welcome.
+// screen is where a person reads an answer: how wide it may be, and whether
+// colour is welcome. It keeps the first error of a write: an answer that did not
+// arrive is a fault.
 type screen struct {
-	io.Writer
+	out   io.Writer
 	width int
 	color bool
+	err   error
 }
 
 // newScreen looks at a writer. Colour is used on a terminal only, and not when
 // NO_COLOR is set (no-color.org).
-func newScreen(w io.Writer, getenv func(string) string) screen {
-	s := screen{Writer: w, width: defaultWidth}
+func newScreen(w io.Writer, getenv func(string) string) *screen {
+	s := &screen{out: w, width: defaultWidth}
 	f, ok := w.(*os.File)
 	if !ok {
 		return s
 	}
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ) //nolint:gosec // a descriptor is an int
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return s
 	}
@@ -39,8 +42,15 @@ func newScreen(w io.Writer, getenv func(string) string) screen {
 	return s
 }
 
+// line writes one line.
+func (s *screen) line(format string, args ...any) {
+	if s.err == nil {
+		_, s.err = fmt.Fprintf(s.out, format+"\n", args...)
+	}
+}
+
 // paint colours a text.
-func (s screen) paint(code, text string) string {
+func (s *screen) paint(code, text string) string {
 	if !s.color {
 		return text
 	}
@@ -54,65 +64,59 @@ const (
 	dim   = "2"
 )
 
-// table writes rows in columns; the last one is cut to the width.
-func (s screen) table(header []string, rows [][]string) {
+// table writes rows in columns, each cut to the width.
+func (s *screen) table(header []string, rows [][]string) {
 	widths := make([]int, len(header))
 	for _, row := range append([][]string{header}, rows...) {
 		for i, cell := range row {
-			widths[i] = max(widths[i], len([]rune(cell)))
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	line := func(row []string, code string) {
+	line := func(row []string) string {
 		var b strings.Builder
-		left := s.width
 		for i, cell := range row {
-			last := i == len(row)-1
-			if last {
-				cell = cut(cell, left)
-			} else {
-				cell += strings.Repeat(" ", widths[i]-len([]rune(cell))+2)
-			}
-			left -= len([]rune(cell))
 			b.WriteString(cell)
+			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
 		}
-		text := strings.TrimRight(b.String(), " ")
-		if code != "" {
-			text = s.paint(code, text)
-		}
-		fmt.Fprintln(s, text)
+		return cut(strings.TrimRight(b.String(), " "), s.width)
 	}
-	line(header, dim)
+	s.line("%s", s.paint(dim, line(header)))
 	for _, row := range rows {
-		line(row, "")
+		s.line("%s", line(row))
 	}
 }
 
 // cut shortens a text to n characters.
 func cut(text string, n int) string {
 	r := []rune(text)
-	if len(r) <= n || n < 2 {
+	if len(r) <= n {
 		return text
 	}
-	return string(r[:n-1]) + "…"
+	return string(r[:max(n-1, 0)]) + "…"
 }
 
-// indent writes a paragraph, wrapped and indented.
-func (s screen) indent(text string) {
+// indent writes a text, wrapped and indented. A word that is longer than a line
+// is broken.
+func (s *screen) indent(text string) {
 	width := max(s.width-4, 30)
 	for paragraph := range strings.SplitSeq(text, "\n") {
-		line := ""
-		for _, word := range strings.Fields(paragraph) {
-			if line != "" && len(line)+1+len(word) > width {
-				fmt.Fprintln(s, "  "+line)
-				line = ""
+		var line []rune
+		for word := range strings.FieldsSeq(paragraph) {
+			rest := []rune(word)
+			if len(line) > 0 && len(line)+1+len(rest) > width {
+				s.line("  %s", string(line))
+				line = line[:0]
 			}
-			if line != "" {
-				line += " "
+			if len(line) > 0 {
+				line = append(line, ' ')
 			}
-			line += word
+			for ; len(rest) > width; rest = rest[width:] {
+				s.line("  %s", string(rest[:width]))
+			}
+			line = append(line, rest...)
 		}
-		if line != "" {
-			fmt.Fprintln(s, "  "+line)
+		if len(line) > 0 {
+			s.line("  %s", string(line))
 		}
 	}
 }
