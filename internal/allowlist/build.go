@@ -93,7 +93,8 @@ func (b *builder) registry(d *RegistryData) {
 	b.c.names = append(b.c.names, d.Name)
 }
 
-// aliases indexes what runtimes call the tools. It refuses an alias that means two tools of one registry to a runtime.
+// aliases indexes what runtimes call the tools. It refuses an alias that means
+// two tools of one registry to a runtime.
 func (b *builder) aliases(r *registry, pos decision.Position) {
 	r.aliased = map[string]set{}
 	seen := map[[2]string]string{}

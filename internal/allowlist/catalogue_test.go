@@ -17,6 +17,8 @@ func TestCatalogueProblems(t *testing.T) {
 		want   string
 	}{
 		"an unknown group in a remit": {func(d *catalogueData) { d.Roles[0].Remit = named("@reed") }, "write @read"},
+		"an unknown browser group":    {func(d *catalogueData) { d.BrowserGroups = []string{"browsr"} }, "write @browser"},
+		"an unknown network group":    {func(d *catalogueData) { d.NetworkGroups = []string{"read_file"} }, `"read_file"`},
 		"an unknown writer":           {func(d *catalogueData) { d.Writers = named("write_fil") }, "write write_file"},
 		"an unknown tool of a stage":  {func(d *catalogueData) { d.Stages[2].NoCodeReading = named("red_file") }, "write read_file"},
 		"an unknown tool of a job":    {func(d *catalogueData) { d.Jobs[0].Tools = named("query") }, `"query"`},

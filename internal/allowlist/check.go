@@ -1,5 +1,11 @@
 package allowlist
 
+import (
+	"slices"
+
+	"github.com/toolgate/toolgate/internal/decision"
+)
+
 // names checks that every list names what is there.
 func (b *builder) names() {
 	d := b.data
@@ -16,6 +22,11 @@ func (b *builder) names() {
 	}
 	for _, list := range lists {
 		b.known(list, false)
+	}
+	for _, g := range slices.Concat(d.BrowserGroups, d.NetworkGroups) {
+		if _, ok := b.c.Expand("@" + g); !ok {
+			b.problem(decision.Position{}, suggest("@"+g, b.c.entries()), "no registry has a group %q", g)
+		}
 	}
 	for i := range d.Agents {
 		b.seeded(&d.Agents[i])
