@@ -2,6 +2,7 @@ package egress_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -29,7 +30,10 @@ func bare(b *testing.B) string {
 		}
 		return net.Dial("tcp", "127.1.0.1:"+port)
 	}
-	p.Tr = &http.Transport{Dial: dial, MaxIdleConnsPerHost: 256}
+	p.Tr = &http.Transport{
+		DialContext:         func(_ context.Context, network, addr string) (net.Conn, error) { return dial(network, addr) },
+		MaxIdleConnsPerHost: 256,
+	}
 	p.ConnectDial = dial
 	srv := httptest.NewServer(p)
 	b.Cleanup(func() {
@@ -43,7 +47,7 @@ func bare(b *testing.B) string {
 func guarded(b *testing.B) string {
 	b.Helper()
 	w := newWorld()
-	w.decide = func(req *decision.Request) (decision.Decision, bool) {
+	w.decide = func(_ *decision.Request) (decision.Decision, bool) {
 		w.asked = nil
 		return decision.Decision{}, false
 	}

@@ -105,7 +105,7 @@ func (p *Proxy) forward(x *exchange, w http.ResponseWriter, r *http.Request) {
 		// The origin may answer while the upload runs (report P22).
 		_ = http.NewResponseController(w).EnableFullDuplex()
 		x.body = newSentBody(r)
-		defer x.body.end()
+		defer x.endBody()
 	}
 	out, err := x.outgoing(r)
 	if err != nil {
@@ -116,12 +116,7 @@ func (p *Proxy) forward(x *exchange, w http.ResponseWriter, r *http.Request) {
 	p.relay.ServeHTTP(w, out)
 	if x.body != nil {
 		_ = http.NewResponseController(w).Flush()
-		var all bool
-		if x.sent, all = x.body.end(); !all {
-			// In full duplex net/http would go on behind content that it could
-			// not read, and take what is left of it for the next request.
-			x.conn.last.Store(true)
-		}
+		x.endBody()
 	}
 	if x.socket != nil {
 		_ = x.conn.Close() // goproxy leaves it open
@@ -130,6 +125,16 @@ func (p *Proxy) forward(x *exchange, w http.ResponseWriter, r *http.Request) {
 	}
 	if x.broken {
 		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+	}
+}
+
+// endBody shuts the request's content. Where not all of it was read, no request
+// may follow: in full duplex net/http goes on behind content that it could not
+// read, and would take what is left of it for the next request.
+func (x *exchange) endBody() {
+	var all bool
+	if x.sent, all = x.body.end(); !all {
+		x.conn.last.Store(true)
 	}
 }
 

@@ -16,6 +16,7 @@ const (
 	defaultHeadTimeout = 10 * time.Second
 	defaultIdleTimeout = 5 * time.Minute
 	defaultPoolIdle    = 90 * time.Second
+	defaultHalfClosed  = 5 * time.Minute
 	defaultMaxHead     = 64 << 10
 	defaultMaxActive   = 16384
 	defaultPoolSize    = 1024
@@ -118,6 +119,7 @@ type Options struct {
 	HeadTimeout time.Duration // for a request head to arrive; zero: 10 s
 	IdleTimeout time.Duration // for a client connection between requests; zero: 5 min
 	PoolIdle    time.Duration // for a pooled connection to an origin; zero: 90 s
+	HalfClosed  time.Duration // for silence in a tunnel of which one side has ended; zero: 5 min
 	MaxHead     int           // size of a request head in bytes; zero: 64 KiB
 	MaxActive   int           // requests and tunnels at a time; zero: 16384
 	PoolSize    int           // idle connections to origins, in all; zero: 1024
@@ -135,7 +137,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("egress: no identifier")
 	case o.Dialer == nil:
 		return o, errors.New("egress: no dialer")
-	case o.HeadTimeout < 0 || o.IdleTimeout < 0 || o.PoolIdle < 0:
+	case o.HeadTimeout < 0 || o.IdleTimeout < 0 || o.PoolIdle < 0 || o.HalfClosed < 0:
 		return o, errors.New("egress: times cannot be negative")
 	case o.MaxHead < 0 || o.MaxActive < 0 || o.PoolSize < 0 || o.PoolPerKey < 0:
 		return o, errors.New("egress: limits cannot be negative")
@@ -154,6 +156,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.HeadTimeout = cmp.Or(o.HeadTimeout, defaultHeadTimeout)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdleTimeout)
 	o.PoolIdle = cmp.Or(o.PoolIdle, defaultPoolIdle)
+	o.HalfClosed = cmp.Or(o.HalfClosed, defaultHalfClosed)
 	o.MaxHead = cmp.Or(o.MaxHead, defaultMaxHead)
 	o.MaxActive = cmp.Or(o.MaxActive, defaultMaxActive)
 	o.PoolSize = cmp.Or(o.PoolSize, defaultPoolSize)

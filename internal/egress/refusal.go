@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -205,10 +206,7 @@ func (x *exchange) answer(w http.ResponseWriter, r *refusal) {
 		minor = 0
 	}
 	r.mark(x.conn, minor)
-	header := w.Header()
-	for k, v := range r.header {
-		header[k] = v
-	}
+	maps.Copy(w.Header(), r.header)
 	w.WriteHeader(r.status)
 	_, _ = w.Write(r.body)
 }

@@ -2,9 +2,11 @@ package egress
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 
@@ -33,8 +35,10 @@ func (p *Proxy) connect(x *exchange, w http.ResponseWriter, r *http.Request) {
 }
 
 // tunnel takes a hijacked connection from goproxy and relays until both
-// directions have ended. Nothing here has a time limit: a silent tunnel may
-// stay open for hours (report P19), and TCP keep-alive finds dead peers.
+// directions have ended. A silent tunnel may stay open for hours (report P19),
+// and TCP keep-alive finds dead peers. Only where one side has said its last
+// word, silence has a limit: from here, a client that has left looks the same,
+// and an origin that never ends would hold the tunnel for ever.
 func (p *Proxy) tunnel(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
 	defer client.Close() //nolint:errcheck // nobody to tell
 	x := exchangeOf(r.Context())
@@ -46,20 +50,21 @@ func (p *Proxy) tunnel(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
 	if _, err := io.WriteString(conn.Conn, line); err != nil {
 		return
 	}
-	x.sent, x.received = relay(conn, x.upstream)
+	x.sent, x.received = p.relayTunnel(conn, x.upstream)
 }
 
 // halfCloser is a connection whose directions end one by one.
 type halfCloser interface{ CloseWrite() error }
 
-// relay copies in both directions. The copies see the bare connections, so
-// that the kernel can splice TCP to TCP without the bytes passing through here.
-func relay(client *clientConn, upstream net.Conn) (sent, received int64) {
+// relayTunnel copies in both directions. The copies see the bare connections,
+// so that the kernel can splice TCP to TCP without the bytes passing through
+// here.
+func (p *Proxy) relayTunnel(client *clientConn, upstream net.Conn) (sent, received int64) {
 	var wg sync.WaitGroup
-	wg.Go(func() { received = pump(client.Conn, upstream, nil) })
+	wg.Go(func() { received = p.pump(client.Conn, upstream, nil) })
 	early := client.buf
 	client.buf = nil
-	sent = pump(upstream, client.Conn, early)
+	sent = p.pump(upstream, client.Conn, early)
 	wg.Wait()
 	return sent, received
 }
@@ -67,7 +72,7 @@ func relay(client *clientConn, upstream net.Conn) (sent, received int64) {
 // pump copies from src, and first early, to dst until src ends, and then ends
 // dst's direction. If the way is broken, both connections are closed, which
 // ends the other direction too.
-func pump(dst, src net.Conn, early []byte) int64 {
+func (p *Proxy) pump(dst, src net.Conn, early []byte) int64 {
 	var total int64
 	var err error
 	if len(early) > 0 {
@@ -77,7 +82,7 @@ func pump(dst, src net.Conn, early []byte) int64 {
 	}
 	if err == nil {
 		var n int64
-		n, err = io.Copy(dst, src)
+		n, err = p.copyAll(dst, src)
 		total += n
 	}
 	if half, ok := dst.(halfCloser); ok && err == nil {
@@ -85,11 +90,35 @@ func pump(dst, src net.Conn, early []byte) int64 {
 	} else if !ok {
 		_ = dst.Close()
 	}
+	if err == nil {
+		err = p.limitSilence(dst)
+	}
 	if err != nil {
 		_ = dst.Close()
 		_ = src.Close()
 	}
 	return total
+}
+
+// limitSilence bounds how long c, whose other direction has ended, may say
+// nothing.
+func (p *Proxy) limitSilence(c net.Conn) error {
+	return c.SetReadDeadline(p.o.Now().Add(p.o.HalfClosed))
+}
+
+// copyAll copies from src to dst until src ends. The limit of limitSilence is
+// for silence: where bytes came in the meantime it begins anew.
+func (p *Proxy) copyAll(dst, src net.Conn) (int64, error) {
+	for total := int64(0); ; {
+		n, err := io.Copy(dst, src)
+		total += n
+		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return total, err
+		}
+		if err := p.limitSilence(src); err != nil {
+			return total, err
+		}
+	}
 }
 
 // ended tells the log that a tunnel has ended.

@@ -3,7 +3,6 @@ package egress_test
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -53,23 +52,23 @@ func peer(t *testing.T) (string, chan *net.TCPConn) {
 		_ = ln.Close()
 		<-done
 	})
-	return fmt.Sprintf("www.example.com:%d", ln.Addr().(*net.TCPAddr).Port), conns
+	return "www.example.com:" + portOf(ln), conns
 }
 
 func TestConnect(t *testing.T) {
 	t.Parallel()
-	at, conns := peer(t)
-	world := newWorld()
-	proxy := serve(t, world)
 	for _, row := range []struct{ edge, text, line string }{
-		{"HTTP/1.1", "CONNECT " + at + " HTTP/1.1\r\nHost: " + at + "\r\n\r\n", "HTTP/1.1 200 Connection established"},
-		{"HTTP/1.0 without Host, as Python sends it (report P38)", "CONNECT " + at + " HTTP/1.0\r\n\r\n", "HTTP/1.0 200 Connection established"},
-		{"Host is a decoy (report P39)", "CONNECT " + at + " HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", "HTTP/1.1 200 Connection established"},
-		{"the first bytes come with the request", "CONNECT " + at + " HTTP/1.1\r\nHost: a\r\n\r\n\x16\x03\x01early", "HTTP/1.1 200 Connection established"},
+		{"HTTP/1.1", "CONNECT AT HTTP/1.1\r\nHost: AT\r\n\r\n", "HTTP/1.1 200 Connection established"},
+		{"HTTP/1.0 without Host, as Python sends it (report P38)", "CONNECT AT HTTP/1.0\r\n\r\n", "HTTP/1.0 200 Connection established"},
+		{"Host is a decoy (report P39)", "CONNECT AT HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", "HTTP/1.1 200 Connection established"},
+		{"the first bytes come with the request", "CONNECT AT HTTP/1.1\r\nHost: a\r\n\r\n\x16\x03\x01early", "HTTP/1.1 200 Connection established"},
 	} {
 		t.Run(row.edge, func(t *testing.T) {
-			wire := proxy.dial(t)
-			wire.send(row.text)
+			t.Parallel()
+			at, conns := peer(t)
+			world := newWorld()
+			wire := serve(t, world).dial(t)
+			wire.send(strings.ReplaceAll(row.text, "AT", at))
 			line, err := wire.r.ReadString('\n')
 			if err != nil || strings.TrimSpace(line) != row.line {
 				t.Fatalf("%q, %v", line, err)
@@ -99,20 +98,15 @@ func TestConnect(t *testing.T) {
 			eventually(t, "the end is told", func() bool {
 				world.mu.Lock()
 				defer world.mu.Unlock()
-				n := len(world.ends)
-				return n > 0 && world.ends[n-1].Sent == int64(len(sent)) && world.ends[n-1].Received == 4 &&
-					world.ends[n-1].Addr == far.LocalAddr().String() && world.ends[n-1].Decision.Allowed()
+				n := len(world.ended)
+				return n > 0 && world.ended[n-1].Sent == int64(len(sent)) && world.ended[n-1].Received == 4 &&
+					world.ended[n-1].Addr == far.LocalAddr().String() && world.ended[n-1].Decision.Allowed()
 			})
-			world.mu.Lock()
-			defer world.mu.Unlock()
-			world.ends = nil
+			eventually(t, "nothing is active", func() bool {
+				return world.underway("connect") == 0 && world.counted("connect ok") == 1
+			})
 		})
 	}
-	eventually(t, "nothing is active", func() bool {
-		world.mu.Lock()
-		defer world.mu.Unlock()
-		return world.active["connect"] == 0 && world.counts["connect ok"] == 4
-	})
 }
 
 // TestTunnelBreaks: whichever side resets, the other one learns of it.

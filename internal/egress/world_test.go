@@ -34,7 +34,7 @@ type world struct {
 	hosts    map[string][]netip.Addr
 	asked    []decision.Request
 	own      []decision.Decision
-	ends     []decision.Event
+	ended    []decision.Event
 	counts   map[string]int
 	active   map[string]int
 	anyone   bool
@@ -140,7 +140,7 @@ func (w ends) Record(_ context.Context, e *decision.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ev := *e
-	w.world.ends = append(w.world.ends, ev)
+	w.ended = append(w.ended, ev)
 }
 
 // EgressConnection implements egress.Observer.
@@ -310,6 +310,12 @@ func get(target string, fields ...string) string {
 		b.WriteString(f + "\r\n")
 	}
 	return b.String() + "\r\n"
+}
+
+// portOf returns the port that ln listens on.
+func portOf(ln net.Listener) string {
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	return port
 }
 
 // eventually waits for what another goroutine brings about.
