@@ -28,7 +28,8 @@ type Agent struct {
 	Tools Names `key:"tools"`
 	// Tools added to the role's defaults, as far as the remit reaches.
 	Grant Names `key:"grant"`
-	// Tools taken away. A deny wins over everything.
+	// Tools taken away: names, @groups, and MCP names with * as a wildcard. A deny
+	// wins over everything.
 	Deny Names `key:"deny"`
 	// MCP servers: a list of names, or a mapping from a name to the tools (with
 	// * as a wildcard) that may be called. Listing any makes the list exact;
