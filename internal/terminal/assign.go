@@ -89,46 +89,71 @@ func (w *walk) environment(assigns []*syntax.Assign, command *arg) {
 
 // declare judges export, local, declare, typeset, readonly and nameref.
 func (w *walk) declare(c *syntax.DeclClause) {
-	variant := c.Variant.Value
-	args := []arg{literal(variant)}
-	exported := variant == "export"
-	assoc := false
+	d := declaration{walk: w, variant: c.Variant.Value, exported: c.Variant.Value == "export"}
+	args := []arg{literal(d.variant)}
 	for _, a := range c.Args {
 		if a.Name == nil { // an option, or a word that becomes NAME or NAME=value
 			word := w.eval(a.Value)
 			args = append(args, word)
-			if strings.HasPrefix(word.text, "-") || strings.HasPrefix(word.text, "+") {
-				exported = exported || strings.Contains(word.text, "x")
-				assoc = assoc || strings.Contains(word.text, "A")
-				w.declareOption(variant, &word, a.Pos())
-				continue
-			}
-			name, value, has := strings.Cut(word.text, "=")
-			if !word.known && !has {
-				w.refuse(decision.CommandUnresolvable, a.Pos(), variant+" "+word.String())
-				continue
-			}
-			w.declared(name, exported, has, !word.known || value == "", a.Pos())
+			d.word(&word, a.Pos())
 			continue
 		}
-		value := literal("")
-		if assoc {
-			w.numbers = append(w.numbers, associative+a.Name.Value)
-		}
-		if !a.Naked {
-			value = w.assigned(a)
-		}
-		text := a.Name.Value
-		if !a.Naked {
-			text += "=" + value.text
-		}
-		args = append(args, arg{text: text, known: value.known})
-		w.declared(a.Name.Value, exported, !a.Naked, value.known, a.Pos())
-		if !a.Naked && a.Value != nil && w.everNumber(a.Name.Value) {
-			w.numbers = append(w.numbers, a.Name.Value)
-		}
+		args = append(args, d.assign(a))
 	}
 	w.run(&command{args: args, at: c.Pos(), direct: true, checked: true})
+}
+
+// declareWords judges them in a spelling in which the parser sees only words:
+// command export, or the language of sh.
+func (w *walk) declareWords(c *command) {
+	if c.checked {
+		return
+	}
+	d := declaration{walk: w, variant: c.args[0].text, exported: c.args[0].text == "export"}
+	for i := range c.args[1:] {
+		d.word(&c.args[i+1], c.at)
+	}
+}
+
+// declaration is one such command.
+type declaration struct {
+	*walk
+	variant         string
+	exported, assoc bool
+}
+
+// word judges an option, NAME, or NAME=value that the parser did not take apart.
+func (d *declaration) word(a *arg, at syntax.Pos) {
+	if strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") {
+		d.exported = d.exported || strings.Contains(a.text, "x")
+		d.assoc = d.assoc || strings.Contains(a.text, "A")
+		d.declareOption(d.variant, a, at)
+		return
+	}
+	name, _, has := strings.Cut(a.text, "=")
+	if !a.known && (!has || a.loose) {
+		d.refuse(decision.CommandUnresolvable, at, d.variant+" "+a.String())
+		return
+	}
+	d.exports(name, d.exported, has, a.known, at)
+}
+
+// assign judges NAME and NAME=value.
+func (d *declaration) assign(a *syntax.Assign) arg {
+	name := a.Name.Value
+	if d.assoc {
+		d.numbers = append(d.numbers, associative+name)
+	}
+	out := literal(name)
+	if !a.Naked {
+		value := d.assigned(a)
+		out = arg{text: name + "=" + value.text, known: value.known}
+		if a.Value != nil && a.Index == nil && !a.Append && d.everNumber(name) {
+			d.numbers = append(d.numbers, name)
+		}
+	}
+	d.exports(name, d.exported, !a.Naked, out.known, a.Pos())
+	return out
 }
 
 // declareOption judges an option of declare and its kind: the integer and
@@ -140,8 +165,8 @@ func (w *walk) declareOption(variant string, option *arg, at syntax.Pos) {
 	}
 }
 
-// declared judges a name that declare and its kind set or export.
-func (w *walk) declared(name string, exported, has, known bool, at syntax.Pos) {
+// exports judges a name that declare and its kind set or export.
+func (w *walk) exports(name string, exported, has, known bool, at syntax.Pos) {
 	switch {
 	case !syntax.ValidName(name):
 		w.refuse(decision.CommandUnresolvable, at, name)

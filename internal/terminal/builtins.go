@@ -47,7 +47,7 @@ func (w *walk) evalBuiltin(c *command) {
 		b.WriteByte(' ')
 	}
 	if len(args) > 0 {
-		w.code(b.String(), c.at, w.kind, true)
+		w.code(b.String(), c.at, c.in, w.kind, true)
 	}
 }
 
@@ -69,7 +69,7 @@ func (w *walk) trapBuiltin(c *command) {
 		w.deny(decision.CommandUnresolvable, c.at, w.shown(c), nil)
 	case action.text == "" || action.text == "-" || len(args) == 1 && constant(action.text):
 	default:
-		w.code(action.text, c.at, w.kind, true)
+		w.code(action.text, c.at, stdin{piped: true}, w.kind, true)
 	}
 }
 
@@ -84,7 +84,7 @@ func (w *walk) sourceBuiltin(c *command) {
 			w.deny(decision.CommandUnresolvable, c.at, w.shown(c), nil)
 			return
 		}
-		w.code(c.in.text, c.at, w.kind, true)
+		w.code(c.in.text, c.at, c.in, w.kind, true)
 		return
 	}
 	w.left, w.moved = true, true
@@ -108,12 +108,12 @@ var builtins = map[string]func(*walk, *command){
 	"read":      func(w *walk, c *command) { w.names(c, "ersE", "dinNptu", "a") },
 	"mapfile":   func(w *walk, c *command) { w.names(c, "t", "dnOsu", "") },
 	"readarray": func(w *walk, c *command) { w.names(c, "t", "dnOsu", "") },
-	"unset":     func(w *walk, c *command) { w.names(c, "v", "", "") },
+	"unset":     (*walk).unsetBuiltin,
 	"getopts":   (*walk).getoptsBuiltin,
 	"hash":      (*walk).hashBuiltin,
 	"shopt":     (*walk).shoptBuiltin,
-	"declare":   (*walk).never, "typeset": (*walk).never, "readonly": (*walk).never, "local": (*walk).never,
-	"export": (*walk).never, "nameref": (*walk).never, "let": (*walk).never,
+	"declare":   (*walk).declareWords, "typeset": (*walk).declareWords, "readonly": (*walk).declareWords, "local": (*walk).declareWords,
+	"export": (*walk).declareWords, "nameref": (*walk).never, "let": (*walk).never,
 	"alias": (*walk).never, "bind": (*walk).never, "compgen": (*walk).never, "complete": (*walk).never,
 	"compopt": (*walk).never, "coproc": (*walk).never, "enable": (*walk).never, "fc": (*walk).never, "history": (*walk).never,
 }
@@ -122,11 +122,19 @@ func (w *walk) unclear(c *command) {
 	w.refuse(decision.CommandUnresolvable, c.at, w.shown(c))
 }
 
-// never refuses a builtin that evaluates its arguments, or that got here in a
-// spelling in which the parser did not see them: builtin declare.
-func (w *walk) never(c *command) {
-	if !c.checked {
-		w.unclear(c)
+// never refuses a builtin that evaluates its arguments.
+func (w *walk) never(c *command) { w.unclear(c) }
+
+// unsetBuiltin judges unset: a name that is no variable may be a function.
+func (w *walk) unsetBuiltin(c *command) {
+	w.names(c, "v", "", "")
+	if len(c.args) > 1 && c.args[1].is("-v") {
+		return
+	}
+	for i := range c.args[1:] {
+		if name := c.args[i+1].text; w.functions[name] != nil || w.definesLater(name) {
+			w.unclear(c)
+		}
 	}
 }
 

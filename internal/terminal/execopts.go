@@ -52,19 +52,19 @@ var programs = map[string]*program{
 	"awk": awkProgram, "gawk": awkProgram, "mawk": awkProgram, "nawk": awkProgram, "original-awk": awkProgram,
 
 	"python": pythonProgram, "pypy": pythonProgram,
-	"perl":      {code: true, short: "eEMmxdIi", values: "0CDFlT", quiet: " -v --version -h "},
-	"ruby":      {code: true, short: "erxIisC", long: " require ", values: "EFKTW0", quiet: " -v --version -h --help "},
+	"perl":      {code: true, stops: true, short: "eEMmxdI", attached: "0CDFlTi", quiet: " -v --version -h "},
+	"ruby":      {code: true, stops: true, short: "erxIsC", long: " require ", attached: "EFKTW0i", quiet: " -v --version -h --help "},
 	"node":      nodeProgram,
 	"nodejs":    nodeProgram,
 	"deno":      {words: []string{"eval", "repl"}, long: " ext config import-map require preload "},
 	"bun":       {short: "epri", words: []string{"x", "exec", "repl"}, long: " eval print preload require import "},
-	"php":       {code: true, short: "rBREFdSz", long: " run process-begin process-code process-end process-file define ", values: "ct", quiet: " -v --version -i -m "},
-	"lua":       {code: true, short: "eli", quiet: " -v "},
-	"luajit":    {code: true, short: "elibj", quiet: " -v "},
-	"Rscript":   {code: true, short: "e", quiet: " --version "},
+	"php":       {code: true, stops: true, short: "rBREFdSz", long: " run process-begin process-code process-end process-file define ", values: "ct", quiet: " -v --version -i -m "},
+	"lua":       {code: true, stops: true, short: "eli", quiet: " -v "},
+	"luajit":    {code: true, stops: true, short: "elibj", quiet: " -v "},
+	"Rscript":   {code: true, stops: true, short: "e", quiet: " --version "},
 	"R":         {code: true, short: "ef", long: " file args ", quiet: " --version "},
 	"julia":     {code: true, short: "eELi", long: " eval print load ", quiet: " --version -v "},
-	"tclsh":     {code: true},
+	"tclsh":     {code: true, stops: true},
 	"expect":    {code: true, short: "cdb"},
 	"guile":     {code: true, short: "clexL"},
 	"osascript": {code: true, short: "ei"},
@@ -72,10 +72,10 @@ var programs = map[string]*program{
 	"irb":       {code: true, short: "r"},
 	"ghci":      {code: true, short: "e"},
 	"octave":    {code: true, long: " eval "},
-	"gdb":       {code: true, words: []string{"-ex=", "-x=", "-iex=", "-ix=", "--ex=", "--command=", "--eval-command=", "-eval-command=", "-command="}},
-	"sqlite3":   {code: true, words: []string{"-cmd=", "-init=", "--cmd=", "--init="}, extra: sqliteHazards},
-	"psql":      {short: "cfo", long: " command file output log-file "},
-	"mysql":     {short: "e", long: " execute pager tee init-command "},
+	"gdb":       {code: true, feeds: true, words: []string{"-ex=", "-x=", "-iex=", "-ix=", "--ex=", "--command=", "--eval-command=", "-eval-command=", "-command="}},
+	"sqlite3":   {feeds: true, single: true, words: []string{"-cmd=", "-init=", "--cmd=", "--init="}, extra: sqliteHazards},
+	"psql":      {feeds: true, short: "cfo", long: " command file output log-file "},
+	"mysql":     {feeds: true, short: "e", long: " execute pager tee init-command "},
 
 	"vim": vimProgram, "vi": vimProgram, "view": vimProgram, "nvim": vimProgram, "ex": vimProgram, "gvim": vimProgram,
 	"rvim": vimProgram, "vimdiff": vimProgram, "gvimdiff": vimProgram, "rview": vimProgram,
@@ -112,18 +112,21 @@ var (
 	makeProgram = &program{
 		long: " eval file makefile ", short: "", values: "fCIojlWO", words: []string{"SHELL=", "MAKEFLAGS=", ".SHELLFLAGS="}, extra: makeHazards,
 	}
-	pythonProgram = &program{code: true, short: "ciW", values: "mXQ", module: "m", quiet: " -V --version -h --help -VV "}
+	pythonProgram = &program{code: true, stops: true, short: "ciW", values: "mXQ", module: "m", quiet: " -V --version -h --help -VV "}
 	nodeProgram   = &program{
-		code: true, short: "epri", quiet: " -v --version -h --help ",
-		long: " eval print require import loader experimental-loader interactive inspect inspect-brk env-file openssl-config experimental-config-file run ",
+		code: true, stops: true, short: "epri", quiet: " -v --version -h --help --test ",
+		flags: " test no-warnings enable-source-maps trace-warnings trace-uncaught check version help ",
+		long:  " eval print require import loader experimental-loader interactive inspect inspect-brk env-file openssl-config experimental-config-file run ",
 	}
-	vimProgram = &program{short: "cSsuUwWeEi", values: "tTpPrq", long: " cmd startuptime listen remote-expr remote-send ", words: []string{"+*"}}
+	vimProgram = &program{feeds: true, short: "cSsuUwWeEi", values: "tTpPrq", long: " cmd startuptime listen remote-expr remote-send ", words: []string{"+*"}}
 	sedProgram = &program{
-		script: safeSed, scriptOptions: "e", scriptLong: "expression", short: "f", values: "lLi", long: " file ", safe: " follow-symlinks ",
+		script: safeSed, scriptOptions: "e", scriptLong: "expression", short: "f", values: "l", attached: "i", long: " file ",
+		flags: " quiet silent debug in-place in-place= line-length= posix regexp-extended separate sandbox unbuffered null-data zero-terminated follow-symlinks help version ",
 	}
 	awkProgram = &program{
-		script: safeAwk, scriptOptions: "e", scriptLong: "source", values: "Fv", short: "fEiloDdp",
-		long: " file exec include load debug dump-variables profile pretty-print ", safe: " field-separator ",
+		script: safeAwk, scriptOptions: "e", scriptLong: "source", values: "Fv", short: "fEiloDdpW", attached: "L", stops: true,
+		flags: " field-separator= assign= posix traditional lint sandbox csv bignum characters-as-bytes re-interval version help ",
+		long:  " file exec include load debug dump-variables profile pretty-print ", safe: " field-separator ",
 	}
 	aptProgram = &program{short: "oc", long: " option config-file "}
 )

@@ -51,7 +51,7 @@ func (w *walk) part(part syntax.WordPart) {
 		w.arithm(p.X)
 	case *syntax.ExtGlob:
 		// The parser keeps the pattern as text, the shell expands it.
-		if strings.ContainsAny(p.Pattern.Value, "$`<>\\\"'") {
+		if strings.ContainsAny(p.Pattern.Value, "$`<>\\\"';&\n#") {
 			w.deny(decision.CommandUnparseable, p.Pos(), w.source(p), nil)
 		}
 	default:

@@ -16,6 +16,10 @@ type function struct {
 	// every later line of it can rely on that.
 	sure  bool
 	calls []string // functions that its body calls
+	// checked is the generation of definitions for which whole holds: it and all
+	// that it may call are defined for sure.
+	checked int
+	whole   bool
 }
 
 // funcDecl judges a definition. The body is judged like any other code, and the
@@ -33,7 +37,7 @@ func (w *walk) funcDecl(f *syntax.FuncDecl) {
 	fn := &function{name: name}
 	outer, kept := w.inFunction, len(w.numbers)
 	w.inFunction = fn
-	w.stmt(f.Body, stdin{})
+	w.stmt(f.Body, stdin{piped: true}) // whatever its caller reads
 	w.inFunction, w.numbers = outer, w.numbers[:kept]
 	fn.sure = outer == nil && w.depth == 1 && !w.shared && w.scope == w.top
 	if old := w.functions[name]; old != nil { // either may be the one that is called
@@ -41,7 +45,7 @@ func (w *walk) funcDecl(f *syntax.FuncDecl) {
 		fn.sure = fn.sure || old.sure
 	}
 	w.functions[name] = fn
-	w.anyFunction = true
+	w.generation++
 }
 
 // shadows reports whether a function would stand in front of a program or a
@@ -84,15 +88,28 @@ func (w *walk) callsFunction(name string) bool {
 // definesLater reports whether the main course of the text defines a function
 // of that name.
 func (w *walk) definesLater(name string) bool {
-	return slices.ContainsFunc(w.file.Stmts, func(s *syntax.Stmt) bool {
-		f, ok := s.Cmd.(*syntax.FuncDecl)
-		return ok && f.Name != nil && f.Name.Value == name
-	})
+	if w.declared == nil {
+		w.declared = map[string]bool{}
+		for _, s := range w.file.Stmts {
+			if f, ok := s.Cmd.(*syntax.FuncDecl); ok && f.Name != nil {
+				w.declared[f.Name.Value] = true
+			}
+		}
+	}
+	return w.declared[name]
 }
 
 // defined reports whether a function and all that it may call are defined for
 // sure.
 func (w *walk) defined(name string) bool {
+	first := w.functions[name]
+	if first.checked != w.generation {
+		first.checked, first.whole = w.generation, w.definedAnew(name)
+	}
+	return first.whole
+}
+
+func (w *walk) definedAnew(name string) bool {
 	seen := map[string]bool{}
 	todo := []string{name}
 	for len(todo) > 0 {

@@ -52,25 +52,19 @@ func (w *walk) everNumber(name string) bool {
 		return false
 	}
 	if w.texts == nil {
-		w.texts = &textual{}
+		w.texts = &textual{names: map[string]bool{}}
 		syntax.Walk(w.file, func(n syntax.Node) bool {
 			w.texts.see(w, n)
 			return true
 		})
 	}
-	return !w.texts.all && !slices.Contains(w.texts.names, name)
+	return !w.texts.all && !w.texts.names[name]
 }
 
 // textual are the variables that may hold something other than a number.
 type textual struct {
 	all   bool
-	names []string
-}
-
-func (t *textual) add(name string) {
-	if !slices.Contains(t.names, name) {
-		t.names = append(t.names, name)
-	}
+	names map[string]bool
 }
 
 // see notes what a node may set.
@@ -81,16 +75,16 @@ func (t *textual) see(w *walk, n syntax.Node) {
 			a := read(n.Value, w.text)
 			t.all = t.all || !a.known || !strings.HasPrefix(a.text, "-")
 		} else if !n.Naked && (n.Index != nil || n.Array != nil || n.Value == nil || !w.numberWord(n.Value)) {
-			t.add(n.Name.Value)
+			t.names[n.Name.Value] = true
 		}
 	case *syntax.ForClause:
 		loop, ok := n.Loop.(*syntax.WordIter)
 		if ok && (!loop.InPos.IsValid() || slices.ContainsFunc(loop.Items, func(item *syntax.Word) bool { return !constant(item.Lit()) })) {
-			t.add(loop.Name.Value)
+			t.names[loop.Name.Value] = true
 		}
 	case *syntax.ParamExp:
 		if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
-			t.add(n.Param.Value)
+			t.names[n.Param.Value] = true
 		}
 	case *syntax.CallExpr:
 		if len(n.Args) > 0 {
@@ -119,7 +113,7 @@ func (t *textual) call(args []*syntax.Word, text string) {
 			a := read(word, text)
 			switch {
 			case a.known && syntax.ValidName(a.text):
-				t.add(a.text)
+				t.names[a.text] = true
 			case !a.known, len(a.text) > 2 && a.text[0] == '-':
 				t.all = true
 			}

@@ -87,6 +87,10 @@ type program struct {
 	// short are one-letter options of that kind; values are those whose value
 	// ends a cluster: -fvalue.
 	short, values string
+	// attached are one-letter options whose value is never the next word; flags
+	// are the harmless long options of a program whose operand is code, where
+	// the next word matters. "name=" may stand with an attached value only.
+	attached, flags string
 	// words are further words that count: old options of one dash (-toolexec),
 	// find's actions, +cmd. A trailing = matches -name=value, a trailing * any
 	// word that begins so.
@@ -110,6 +114,10 @@ type program struct {
 	only  bool
 	// extra looks at what the fields above cannot say.
 	extra func(*command, *hazard)
+	// stops says that what follows the first operand is not for it.
+	stops bool
+	// feeds says that it takes commands from standard input beside its operands.
+	feeds bool
 	// single says that its long options have one dash, so that -abc is no cluster.
 	single bool
 }
@@ -135,6 +143,9 @@ func (p *program) inspect(c *command, h *hazard) {
 				p.judgeScript(a, i, h)
 			}
 			operand = true
+			ended = true
+		case operand && p.stops:
+			i = len(c.args)
 		case a.is("--"):
 			ended = true
 		case a.unknownOption() && !p.knownPrefix(a):
@@ -144,6 +155,8 @@ func (p *program) inspect(c *command, h *hazard) {
 		case strings.HasPrefix(a.text, "-") && a.text != "-":
 			if a.known && p.module != "" && !strings.HasPrefix(a.text, "--") && strings.ContainsAny(a.text, p.module) {
 				operand = true
+				i++
+				continue
 			}
 			used, script := p.option(c.args, i, h)
 			scriptSeen = scriptSeen || script
@@ -160,6 +173,9 @@ func (p *program) inspect(c *command, h *hazard) {
 	}
 	if p.code && !operand && !h.found && !p.isQuiet(c.args[1:]) {
 		h.unknown, h.detail = true, c.args[0].text+" reads code from standard input"
+	}
+	if p.feeds && (c.in.piped || c.in.known) {
+		h.unknown, h.detail = true, c.args[0].text+" reads commands from standard input"
 	}
 	if p.extra != nil {
 		p.extra(c, h)
@@ -219,6 +235,9 @@ func (p *program) option(args []arg, i int, h *hazard) (used int, script bool) {
 		if strings.IndexByte(p.scriptOptions, f) >= 0 && f != 0 {
 			return p.scriptOption(args, i, text[j+1:], h), true
 		}
+		if strings.IndexByte(p.attached, f) >= 0 {
+			return 0, false
+		}
 		if strings.IndexByte(p.values, f) >= 0 {
 			// Only where an operand means code does it matter which word is one;
 			// elsewhere a value is looked at like an option, to be sure.
@@ -245,7 +264,9 @@ func (p *program) longOption(args []arg, i int, h *hazard) (used int, script boo
 		}
 		return p.scriptOption(args, i, "", h), true
 	}
-	if strings.Contains(p.long, " "+name) {
+	unread := (p.script != nil || p.code) && !strings.Contains(p.flags, " "+name+" ") &&
+		!(has && (p.script == nil || strings.Contains(p.flags, " "+name+"= ")))
+	if strings.Contains(p.long, " "+name) || unread {
 		h.add(args[i].String(), min(i+1, len(args)-1))
 	}
 	return 0, false

@@ -16,6 +16,7 @@ const (
 	bashShell         // what the script itself is written in
 	posix             // sh: dash reads some texts otherwise than bash, so both readings must be fine
 	foreign           // a shell with expansions of its own: only plain commands are understood
+	opaque            // another language
 )
 
 func shellNamed(base string) dialect {
@@ -24,8 +25,10 @@ func shellNamed(base string) dialect {
 		return bashShell
 	case "sh", "dash", "ash":
 		return posix
-	case "zsh", "ksh", "ksh93", "mksh", "lksh", "oksh", "pdksh", "yash", "fish", "csh", "tcsh", "xonsh", "nu", "elvish", "osh", "rc", "es":
+	case "zsh", "ksh", "ksh93", "mksh", "lksh", "oksh", "pdksh", "yash":
 		return foreign
+	case "fish", "csh", "tcsh", "xonsh", "nu", "elvish", "osh", "rc", "es":
+		return opaque
 	}
 	return noShell
 }
@@ -35,7 +38,7 @@ func (w *walk) script(text string) {
 	w.frame = frame{text: text, kind: bashShell, top: w.scope, functions: map[string]*function{}}
 	root := w.scope
 	w.read(text, w.j.bash.Get, w.j.bash.Put)
-	w.settle(root, w.anyFunction)
+	w.settle(root, w.generation > 0)
 }
 
 // read checks, parses and judges the text of the frame.
@@ -104,16 +107,19 @@ func (w *walk) comments(file *syntax.File) {
 
 // code judges a code string, which a shell runs. shared says that it is the
 // shell of the text around it: eval and trap.
-func (w *walk) code(text string, at syntax.Pos, kind dialect, shared bool) {
+func (w *walk) code(text string, at syntax.Pos, in stdin, kind dialect, shared bool) {
 	if w.nested >= maxNested {
 		w.deny(decision.CommandUnparseable, at, "code strings nested deeper than 8 levels", nil)
 		return
 	}
-	if kind == foreign && !plainCode(text) {
+	if kind == opaque || kind == foreign && !plainCode(text) {
 		w.deny(decision.CommandUnresolvable, at, text, nil)
 		return
 	}
-	outer, outerScope := w.frame, w.scope
+	outer, outerScope, outerIn := w.frame, w.scope, w.inherited
+	if in.piped || in.known {
+		w.inherited = stdin{piped: true}
+	}
 	w.frame = frame{text: text, nested: outer.nested + 1, shared: shared, kind: kind}
 	w.line, w.col = outer.line, outer.col
 	if outer.nested == 0 {
@@ -136,7 +142,7 @@ func (w *walk) code(text string, at syntax.Pos, kind dialect, shared bool) {
 		}
 		w.read(text, w.j.posix.Get, w.j.posix.Put)
 	}
-	w.frame, w.scope = outer, outerScope
+	w.frame, w.scope, w.inherited = outer, outerScope, outerIn
 }
 
 // plainCode reports whether a text means the same in every shell: words,
@@ -181,7 +187,7 @@ func (w *walk) shell(c *command, kind dialect) {
 	case fromCode && (len(args) == 0 || !args[0].known):
 		w.deny(decision.CommandUnresolvable, c.at, w.shown(c), nil)
 	case fromCode:
-		w.code(args[0].text, c.at, kind, false)
+		w.code(args[0].text, c.at, c.in, kind, false)
 	case len(args) > 0 && !fromStdin && !isStdin(&args[0]):
 		if !args[0].known {
 			w.deny(decision.CommandUnresolvable, c.at, w.shown(c), nil)
@@ -189,7 +195,7 @@ func (w *walk) shell(c *command, kind dialect) {
 		}
 		w.permit(c, nil, hazard{})
 	case c.in.known:
-		w.code(c.in.text, c.at, kind, false)
+		w.code(c.in.text, c.at, c.in, kind, false)
 	case len(c.args) == 2 && (c.args[1].is("--version") || c.args[1].is("--help")):
 		w.permit(c, nil, hazard{})
 	default:

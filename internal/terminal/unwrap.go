@@ -16,11 +16,15 @@ type unwrapped struct {
 	replace string // xargs -I: what stands for the words of standard input
 	options int    // how many options were read
 	bad     *arg   // the word because of which it is not known
-	query   bool   // command -v: nothing runs
+	splits  int    // how many env -S were read
 }
 
 // wrapper judges a wrapper and the command inside it.
 func (w *walk) wrapper(c *command, wr *wrapper) {
+	defer w.leave()
+	if !w.enter(c.at) {
+		return
+	}
 	u := wr.unwrap(c.args[1:])
 	if c.args[0].is("command") && commandQuery(c.args[1:]) {
 		return
@@ -40,7 +44,7 @@ func (w *walk) wrapper(c *command, wr *wrapper) {
 	case u.code != nil && !u.code.known:
 		w.deny(decision.CommandUnresolvable, c.at, w.shown(c), nil)
 	case u.code != nil:
-		w.code(u.code.text, c.at, posix, false)
+		w.code(u.code.text, c.at, c.in, posix, false)
 	case bare && !wr.alone:
 		w.deny(decision.CommandUnresolvable, c.at, w.shown(c), nil)
 	case bare:
@@ -99,7 +103,7 @@ func (w *walk) joined(c *command, words []arg) {
 		}
 		b.WriteString(words[i].text)
 	}
-	w.code(b.String(), c.at, posix, false)
+	w.code(b.String(), c.at, c.in, posix, false)
 }
 
 // xargsWords returns the command that xargs builds: with words of standard
@@ -133,6 +137,11 @@ func filledIn(a arg, marker, begins string) arg {
 // unwrap reads the options of a wrapper.
 func (wr *wrapper) unwrap(args []arg) unwrapped {
 	var u unwrapped
+	wr.read(args, &u)
+	return u
+}
+
+func (wr *wrapper) read(args []arg, u *unwrapped) {
 	operands := wr.operands
 	for len(args) > 0 && u.bad == nil {
 		a := &args[0]
@@ -149,11 +158,11 @@ func (wr *wrapper) unwrap(args []arg) unwrapped {
 				args = u.assignments(args)
 			}
 			u.command = args
-			return u
+			return
 		case !a.known && operands > 0 && (a.many || a.mayBeOption()):
 			u.bad = a
 		case a.known && len(a.text) > 1 && a.text[0] == '-':
-			n := wr.option(args, &u)
+			n := wr.option(args, u)
 			args = args[n:]
 			u.options++
 		case a.is("-") && (wr.assigns || wr.code != 0):
@@ -164,15 +173,14 @@ func (wr *wrapper) unwrap(args []arg) unwrapped {
 		case wr.assigns && strings.Contains(a.text, "="):
 			args = u.assignments(args)
 			u.command = args
-			return u
+			return
 		case wr.permuted && wr.code != 0 && u.code != nil:
 			args = args[1:] // operands of su and script
 		default:
 			u.command = args
-			return u
+			return
 		}
 	}
-	return u
 }
 
 // assignments takes NAME=value words off the front.
@@ -240,7 +248,7 @@ func (wr *wrapper) takes(f byte, value *arg, args []arg, n int, u *unwrapped) in
 	case f == wr.split && f != 0:
 		// env -S: the words stand in the place of the option. Quotes, escapes and
 		// variables of its own language are not understood.
-		if !value.known || strings.ContainsAny(value.text, "\\'\"$#") {
+		if !value.known || strings.ContainsAny(value.text, "\\'\"$#") || u.splits > maxNested {
 			u.bad = &args[0]
 			return n
 		}
@@ -248,10 +256,12 @@ func (wr *wrapper) takes(f byte, value *arg, args []arg, n int, u *unwrapped) in
 		for s := range strings.FieldsSeq(value.text) {
 			words = append(words, literal(s))
 		}
-		inner := wr.unwrap(append(words, args[n:]...))
-		inner.assigns = append(u.assigns, inner.assigns...)
+		inner := unwrapped{splits: u.splits + 1, assigns: u.assigns, options: u.options}
+		wr.read(append(words, args[n:]...), &inner)
 		*u = inner
 		return len(args)
+	case wr.traces && f == 'o' && (!value.known || strings.HasPrefix(value.text, "|") || strings.HasPrefix(value.text, "!")):
+		u.bad = &args[0] // strace -o '|command'
 	case wr.more && (f == 'I'):
 		u.replace = value.text
 		if !value.known || value.text == "" {

@@ -24,7 +24,9 @@ type walk struct {
 	commands []Command
 	current  int // index in commands, plus one, of the one being judged
 
-	anyFunction bool
+	generation int // how many functions were defined so far
+	// inherited is the standard input of the compound command around.
+	inherited stdin
 }
 
 // frame is one text that is being judged: the script, or a code string in it.
@@ -42,6 +44,7 @@ type frame struct {
 	// inFunction is the function whose body this is.
 	inFunction *function
 	functions  map[string]*function
+	declared   map[string]bool // functions of the main course; nil until somebody asks
 	// shared says that the text runs in the shell around it (eval, trap), which
 	// owns the functions; top is the scope that it began in.
 	shared bool
@@ -163,10 +166,31 @@ func (w *walk) stmt(s *syntax.Stmt, in stdin) {
 		w.refuse(decision.CommandRedirect, s.Pos(), w.source(s))
 		return
 	}
-	w.command(s.Cmd, in)
+	if in == (stdin{}) {
+		in = w.inherited
+	}
+	if compound(s.Cmd) {
+		outer := w.inherited
+		if in.piped || in.known {
+			w.inherited = stdin{piped: true}
+		}
+		w.command(s.Cmd, in)
+		w.inherited = outer
+	} else {
+		w.command(s.Cmd, in)
+	}
 	if s.Background {
 		w.numbers = w.numbers[:kept]
 	}
+}
+
+// compound reports whether commands inside cmd share its standard input.
+func compound(cmd syntax.Command) bool {
+	switch cmd.(type) {
+	case *syntax.CallExpr, *syntax.BinaryCmd, *syntax.TimeClause, *syntax.DeclClause:
+		return false
+	}
+	return true
 }
 
 func (w *walk) command(cmd syntax.Command, in stdin) {

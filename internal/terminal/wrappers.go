@@ -17,6 +17,8 @@ type wrapper struct {
 	// own says that it does more than run the command, so that it needs a rule
 	// of its own too.
 	own bool
+	// traces says that its -o may name a command to pipe to.
+	traces bool
 	// bareOnly says that its options load code.
 	bareOnly bool
 	// alone says that it may stand without a command.
@@ -51,17 +53,18 @@ var wrappers = map[string]*wrapper{
 		flags: "i0v", values: "uCa", split: 'S', assigns: true, alone: true,
 		long: " ignore-environment null debug unset= chdir= argv0= split-string= block-signal default-signal ignore-signal list-signal-handling ",
 	},
-	"nice":      {values: "n", number: true, long: " adjustment= ", alone: true},
-	"nohup":     {},
-	"timeout":   {flags: "fpv", values: "ks", operands: 1, long: " foreground preserve-status verbose kill-after= signal= "},
-	"setsid":    {flags: "cfw", long: " ctty fork wait "},
-	"stdbuf":    {values: "ioe", long: " input= output= error= "},
-	"ionice":    {flags: "t", values: "cn", long: " class= classdata= ignore "},
-	"chrt":      {flags: "abdfiorRv", values: "TPD", operands: 1, long: " batch deadline fifo idle other rr all-tasks reset-on-fork verbose sched-runtime= sched-period= sched-deadline= "},
-	"taskset":   {flags: "ac", operands: 1, long: " all-tasks cpu-list "},
-	"time":      {flags: "pvq", values: "f", long: " portability verbose quiet format= "},
-	"numactl":   {flags: "l", values: "NCmiP", long: " localalloc cpunodebind= physcpubind= membind= interleave= preferred= "},
-	"prlimit":   {attached: "cdefilmnqrstuvxy", long: " core data nice fsize memlock nofile nproc rss stack cpu as "},
+	"nice":    {values: "n", number: true, long: " adjustment= ", alone: true},
+	"nohup":   {},
+	"timeout": {flags: "fpv", values: "ks", operands: 1, long: " foreground preserve-status verbose kill-after= signal= "},
+	"setsid":  {flags: "cfw", long: " ctty fork wait "},
+	"stdbuf":  {values: "ioe", long: " input= output= error= "},
+	"ionice":  {flags: "t", values: "cn", long: " class= classdata= ignore "},
+	"chrt":    {flags: "abdfiorRv", values: "TPD", operands: 1, long: " batch deadline fifo idle other rr all-tasks reset-on-fork verbose sched-runtime= sched-period= sched-deadline= "},
+	"taskset": {flags: "ac", operands: 1, long: " all-tasks cpu-list "},
+	"time":    {flags: "pvq", values: "f", long: " portability verbose quiet format= "},
+	"numactl": {flags: "l", values: "NCmiP", long: " localalloc cpunodebind= physcpubind= membind= interleave= preferred= "},
+	"prlimit": {attached: "cdefilmnqrstuvxy", long: " core data nice fsize memlock nofile nproc rss stack cpu as "},
+	"noglob":  {}, "nocorrect": {}, "-": {}, // of zsh
 	"catchsegv": {},
 	"eatmydata": {},
 	"rlwrap":    {flags: "aAcEiIrRnNpv", values: "bCDefgHlmMoOPqsSwzt", own: true},
@@ -93,7 +96,7 @@ var wrappers = map[string]*wrapper{
 	"bwrap":    {own: true},
 	"firejail": {own: true},
 
-	"strace":    {flags: "cCdDfFhiknNqrtTvVwxXyYz", values: "abeEIoOpPsSuU", own: true, long: " follow-forks output= trace= string-limit= "},
+	"strace":    {flags: "cCdDfFhiknNqrtTvVwxXyYz", values: "abeEIoOpPsSuU", own: true, traces: true, long: " follow-forks trace= string-limit= "},
 	"ltrace":    {flags: "cCfhiLrStTV", values: "aAeFlnopsuxX", own: true},
 	"valgrind":  {own: true},
 	"gdbserver": {operands: 1, own: true},
