@@ -200,6 +200,7 @@ type Decision struct {
 	Revision     string
 	Vetted       Vetted // for an allowed KindURL: what to dial
 	Permit       string // for an allowed network tool: proves the tool to the egress proxy
+	Timeout      bool   // for a fault of the network: nobody answered in time
 }
 
 // Allowed reports whether the PEP may go on.

@@ -184,6 +184,7 @@ func (r *refusal) response(req *http.Request) *http.Response {
 
 // refusal settles how x came out, and writes its refusal.
 func (x *exchange) refusal(timeout bool) *refusal {
+	timeout = timeout || x.decision.Timeout
 	return x.refusalAs(statusOf(x.decision.Reason, timeout), timeout)
 }
 

@@ -144,7 +144,10 @@ func (s *Snapshot) resolve(ctx context.Context, a *agent, e decision.Endpoint) (
 	if errors.As(err, &r) {
 		reason = r.DecisionReason()
 	}
-	return Answer{}, unusable(refuse(a, reason, decision.LayerURL, e.Host))
+	d := unusable(refuse(a, reason, decision.LayerURL, e.Host))
+	var late interface{ Timeout() bool }
+	d.Timeout = errors.As(err, &late) && late.Timeout()
+	return Answer{}, d
 }
 
 // unusable makes a refusal stand in report mode too: without a canonical target

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -173,6 +174,28 @@ func (p *pod) checkRefusal(t *testing.T, c curled) {
 	}
 }
 
+// TestNetworkFaults: trouble of the network is told from policy, and a time-out
+// from other trouble.
+func TestNetworkFaults(t *testing.T) {
+	p := newPod(t, podConfig())
+	p.net.Set(t, world.Zone{Names: map[string]world.Name{
+		"silent.example": {{Silent: true}},
+		"broken.example": {{RCode: 2}},
+	}}, nil)
+	for _, row := range []struct {
+		url, reason string
+		status      int
+	}{
+		{"http://nowhere.example/", "dns_failed", 502},
+		{"http://broken.example/", "dns_failed", 502},
+		{"http://silent.example/", "dns_failed", 504},
+	} {
+		if c := p.curl(t, row.url); c.status != row.status || c.reason != row.reason || strings.Contains(c.body, "do not retry") {
+			t.Errorf("%s: %s, reason %q, want %d %s, and not final: %s", row.url, c.line, c.reason, row.status, row.reason, c.body)
+		}
+	}
+}
+
 // TestCONNECT: a tunnel, and its refusals, where most clients show nothing but
 // the reason phrase.
 func TestCONNECT(t *testing.T) {
@@ -187,13 +210,7 @@ func TestCONNECT(t *testing.T) {
 		"https://metadata.google.internal/": "url_metadata", "https://www.example.com:25/": "url_port",
 	} {
 		out, err := p.net.Pod("curl", "-sS", "-v", "-m", "8", "-x", "http://"+p.Addrs["proxy"], target).CombinedOutput()
-		var exit *exec.ExitError
-		if err == nil {
-			t.Errorf("%s: curl is content: %s", target, out)
-		} else if e, ok := err.(*exec.ExitError); ok {
-			exit = e
-		}
-		if exit == nil || !strings.Contains(string(out), "403 Forbidden (toolgate: "+reason+")") {
+		if _, exited := errors.AsType[*exec.ExitError](err); !exited || !strings.Contains(string(out), "403 Forbidden (toolgate: "+reason+")") {
 			t.Errorf("%s: curl shows %s", target, out)
 		}
 	}
