@@ -55,6 +55,9 @@ const (
 	// text, also inside quotes, where the net count below can be misled. Its
 	// square is what the parser can be made to cost.
 	maxOpeners = 4096
+	// maxCode bounds all the text that is parsed for one script: a code string for
+	// sh is read as bash and as POSIX, at every level that it is nested in.
+	maxCode = 8 * maxBytes
 	// maxNested is how deep code strings may hold code strings: bash -c "eval '…'".
 	maxNested = 8
 )
@@ -82,8 +85,10 @@ func checkShape(s string) (at int, problem string) {
 			openers++
 		}
 	}
-	if openers > maxOpeners {
-		return 0, fmt.Sprintf("more than %d brackets", maxOpeners)
+	// Conditions that are never closed cost the parser like brackets. A text has
+	// to be long to hold that many.
+	if openers > maxOpeners || len(s) > 2*maxOpeners && strings.Count(s, "if") > maxOpeners {
+		return 0, fmt.Sprintf("more than %d brackets or conditions", maxOpeners)
 	}
 	return 0, ""
 }

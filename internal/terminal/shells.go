@@ -44,6 +44,9 @@ func (w *walk) script(text string) {
 // read checks, parses and judges the text of the frame.
 func (w *walk) read(text string, get func() any, put func(any)) {
 	at, problem := checkShape(text)
+	if w.parsed += len(text); w.parsed > maxCode {
+		problem = "too much code in code strings"
+	}
 	if problem == "" {
 		at, problem = checkText(text)
 	}

@@ -24,6 +24,7 @@ type walk struct {
 	commands []Command
 	current  int // index in commands, plus one, of the one being judged
 
+	parsed     int // bytes of all texts so far
 	generation int // how many functions were defined so far
 	// inherited is the standard input of the compound command around.
 	inherited stdin
