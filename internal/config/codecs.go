@@ -154,7 +154,7 @@ func decodeAddress(d *decoder, n *yaml.Node, v reflect.Value, path string) {
 // decodeServerGrants reads [server, …] or {server: [tool, …], …}.
 func decodeServerGrants(d *decoder, n *yaml.Node, v reflect.Value, path string) {
 	g := ServerGrants{Set: true, Pos: d.at(n)}
-	switch n.Kind {
+	switch n.Kind { //nolint:exhaustive // no other kind is a list or a mapping
 	case yaml.SequenceNode:
 		var names Names
 		decodeNames(d, n, reflect.ValueOf(&names).Elem(), path)

@@ -60,7 +60,7 @@ func TestSocketsInTheWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ln.(*net.UnixListener).SetUnlinkOnClose(false) //nolint:forcetypeassert // of network unix
+		ln.(*net.UnixListener).SetUnlinkOnClose(false)
 		_ = ln.Close()
 	}
 	live := func(t *testing.T, path string) {

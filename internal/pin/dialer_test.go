@@ -186,13 +186,11 @@ func TestPeerIsCompared(t *testing.T) {
 func TestConnectFails(t *testing.T) {
 	t.Parallel()
 	port := closedPort(t)
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
 	// A listener with a full queue takes no more connections: its address hangs.
 	full := fullListener(t)
 	for _, row := range []struct {
 		name    string
-		ctx     context.Context
+		gone    bool // the caller
 		v       decision.Vetted
 		o       pin.DialerOptions
 		tried   int
@@ -201,7 +199,7 @@ func TestConnectFails(t *testing.T) {
 		{name: "nobody listens", v: vetted(port, "127.1.0.1"), tried: 1},
 		{name: "nobody listens anywhere", v: vetted(port, "127.1.0.1", "127.1.0.2", "127.1.0.3"), tried: 3},
 		{name: "at most 16 are tried", v: vetted(port, manyLoopback(64)...), tried: 16},
-		{name: "the caller is gone", ctx: cancelled, v: vetted(port, "127.1.0.1", "127.1.0.2")},
+		{name: "the caller is gone", gone: true, v: vetted(port, "127.1.0.1", "127.1.0.2")},
 		{
 			name: "an attempt takes too long", v: vetted(full.Port(), "127.1.0.1"),
 			o: pin.DialerOptions{AttemptTimeout: 50 * time.Millisecond}, tried: 1, timeout: true,
@@ -213,9 +211,10 @@ func TestConnectFails(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			ctx := row.ctx
-			if ctx == nil {
-				ctx = t.Context()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if row.gone {
+				cancel()
 			}
 			conn, err := newDialer(t, row.o).Dial(ctx, row.v)
 			if conn != nil {
@@ -225,7 +224,7 @@ func TestConnectFails(t *testing.T) {
 			if !errors.As(err, &connErr) || pin.ReasonOf(err) != decision.ConnectFailed {
 				t.Fatalf("got %v with reason %s", err, pin.ReasonOf(err))
 			}
-			if row.ctx == nil && connErr.Tried != row.tried || connErr.Timeout() != row.timeout {
+			if !row.gone && connErr.Tried != row.tried || connErr.Timeout() != row.timeout {
 				t.Errorf("%v: tried %d, timeout %t", err, connErr.Tried, connErr.Timeout())
 			}
 		})

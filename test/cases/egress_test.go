@@ -26,6 +26,7 @@ type egressCase struct {
 // TestEgressCases asks the decision function about every URL, address, redirect
 // and DNS case. Connections are in proxy_test.go.
 func TestEgressCases(t *testing.T) {
+	t.Parallel()
 	listed := notYet(t)
 	for _, c := range readCases[egressCase](t, "testdata/egress.jsonl") {
 		if c.Kind == "connect" {
@@ -55,6 +56,7 @@ func (c *egressCase) env() []string {
 
 // decide asks the case and returns what is wrong with the answer.
 func (c *egressCase) decide(t *testing.T) string {
+	t.Helper()
 	var answers []answer
 	switch c.Kind {
 	case "url", "addr":
@@ -69,6 +71,7 @@ func (c *egressCase) decide(t *testing.T) string {
 
 // url is the URL of a url or addr case.
 func (c *egressCase) url(t *testing.T) string {
+	t.Helper()
 	var text string
 	if err := json.Unmarshal(c.Input, &text); err != nil {
 		t.Fatal(err)
@@ -81,6 +84,7 @@ func (c *egressCase) url(t *testing.T) string {
 
 // ask asks about URLs, one after the other in one process.
 func (c *egressCase) ask(t *testing.T, s *stub, urls ...string) []answer {
+	t.Helper()
 	var questions []object
 	for _, u := range urls {
 		questions = append(questions, c.question(u, nil))
@@ -113,6 +117,7 @@ func stubConfig(resolver string, hosts object) object {
 }
 
 func (c *egressCase) askRedirect(t *testing.T) []answer {
+	t.Helper()
 	var in struct {
 		Chain []struct {
 			URL      string
@@ -191,6 +196,7 @@ func (in *dnsInput) replies() []reply {
 }
 
 func (c *egressCase) decideDNS(t *testing.T) string {
+	t.Helper()
 	var in dnsInput
 	if err := json.Unmarshal(c.Input, &in); err != nil {
 		t.Fatal(err)
@@ -230,6 +236,7 @@ func (c *egressCase) decideDNS(t *testing.T) string {
 // staticLocalhost gives localhost an answer by the only way that could: static
 // hosts. The configuration is refused.
 func (c *egressCase) staticLocalhost(t *testing.T, in *dnsInput) string {
+	t.Helper()
 	file := configFile(t, stubConfig("127.0.0.1:9", object{in.Host: in.Answers.A}))
 	if out, code := toolgate(t, c.env(), "", "check", file); code != 2 {
 		return fmt.Sprintf("check ends with %d: %s", code, out)

@@ -15,6 +15,7 @@ import (
 // client's first bytes must not reach the origin. The origin speaks plain HTTP
 // and complains about anything else, so its complaint betrays that they did.
 func (c *egressCase) tunnelled(t *testing.T, r *pod, in *connectInput) string {
+	t.Helper()
 	r.net.Set(t, world.Zone{Default: &world.Name{answerOf(in.Resolves)}}, nil)
 	s := r.sidecar(t, false)
 	send := c.head(t, s, in) + string(in.firstBytes(t))
@@ -28,6 +29,7 @@ func (c *egressCase) tunnelled(t *testing.T, r *pod, in *connectInput) string {
 
 // firstBytes is what the client says first: some text, or a ClientHello.
 func (in *connectInput) firstBytes(t *testing.T) []byte {
+	t.Helper()
 	if in.FirstBytes != nil {
 		return []byte(*in.FirstBytes + "\r\n\r\n")
 	}

@@ -17,6 +17,7 @@ type policyCase struct {
 }
 
 func TestPolicyCases(t *testing.T) {
+	t.Parallel()
 	listed := notYet(t)
 	for _, c := range readCases[policyCase](t, "testdata/policy.jsonl") {
 		t.Run(c.ID, func(t *testing.T) {
@@ -28,6 +29,7 @@ func TestPolicyCases(t *testing.T) {
 
 // run asks the case and returns what is wrong with the answer.
 func (c *policyCase) run(t *testing.T) string {
+	t.Helper()
 	doc, ok := c.config()
 	if !ok {
 		return "there is no public way to ask this yet"
@@ -177,9 +179,7 @@ func (c *policyCase) cliAgent(llm object) object {
 // facts are the run's facts, in the words of AuthZEN.
 func (c *policyCase) facts() object {
 	facts := object{}
-	for k, v := range mapOf(c.Given["run"]) {
-		facts[k] = v
-	}
+	maps.Copy(facts, mapOf(c.Given["run"]))
 	if job := mapOf(c.Given["job"]); job != nil {
 		facts["job"], facts["repository"] = "define_errors", job["repository"]
 	}

@@ -39,6 +39,7 @@ type pod struct {
 }
 
 func newPod(t *testing.T) *pod {
+	t.Helper()
 	return &pod{net: world.New(t, &counter, "1.1.1.1", "93.184.216.35"), running: map[bool]*sidecar{}}
 }
 
@@ -116,6 +117,7 @@ type connectInput struct {
 
 // connect runs one case against the proxy.
 func (c *egressCase) connect(t *testing.T, r *pod) string {
+	t.Helper()
 	var in connectInput
 	if err := json.Unmarshal(c.Input, &in); err != nil {
 		t.Fatal(err)
@@ -162,6 +164,7 @@ func environment(raw json.RawMessage) []string {
 // pool sends one request after the other for one host whose address changes.
 // What was opened for the first must not serve the second.
 func (c *egressCase) pool(t *testing.T, r *pod, raw json.RawMessage) string {
+	t.Helper()
 	var steps []struct {
 		Tool, Host string
 		Env        bool
@@ -182,9 +185,11 @@ func (c *egressCase) pool(t *testing.T, r *pod, raw json.RawMessage) string {
 	var res *http.Response
 	for _, step := range steps {
 		one := egressCase{Browser: step.Tool == "browser"}
-		host, _ := json.Marshal(step.Host)
+		host, err := json.Marshal(step.Host)
+		if err != nil {
+			return err.Error()
+		}
 		head := one.head(t, s, &connectInput{Request: "GET http://" + step.Host + "/ HTTP/1.1", Host: host})
-		var err error
 		res, err = http.ReadResponse(bufio.NewReader(bytes.NewReader(r.net.Raw(t, s.Addrs["proxy"], []byte(head)))), nil)
 		if err != nil {
 			return err.Error()
@@ -211,6 +216,7 @@ func answerOf(resolves []string) world.Answer {
 
 // head writes the request as the case says.
 func (c *egressCase) head(t *testing.T, s *sidecar, in *connectInput) string {
+	t.Helper()
 	var b strings.Builder
 	credentials := func(user, password string) {
 		b.WriteString("Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password)) + "\r\n")
@@ -270,6 +276,7 @@ func port(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:]
 // code, and the world has seen nothing of it; an allow reached the world, with
 // the host that was vetted.
 func (c *egressCase) judge(t *testing.T, r *pod, res *http.Response, in *connectInput) string {
+	t.Helper()
 	reason := res.Header.Get("X-Toolgate-Reason")
 	seen := r.net.Seen(t)
 	if c.Expect == "deny" {
@@ -299,6 +306,7 @@ func (c *egressCase) judge(t *testing.T, r *pod, res *http.Response, in *connect
 
 // fetchDNS runs a DNS case that is about a connection.
 func (c *egressCase) fetchDNS(t *testing.T, in *dnsInput) string {
+	t.Helper()
 	r := newPod(t)
 	answers := world.Name{{A: []string{"93.184.216.99"}}} // nobody owns it
 	if in.DecisionThenFetch != nil {

@@ -1,10 +1,11 @@
 package cases_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // handed is where the labelled cases that the project was given lie beside a
@@ -30,10 +31,8 @@ func TestEveryHandedCaseIsHere(t *testing.T) {
 				continue
 			}
 			for _, key := range []string{"given", "ask", "expect", "input", "command", "rules", "mode"} {
-				want, _ := json.Marshal(c[key])
-				got, _ := json.Marshal(ours[id][key])
-				if string(want) != string(got) {
-					t.Errorf("%s: %s is %s, ours %s", id, key, want, got)
+				if diff := cmp.Diff(c[key], ours[id][key]); diff != "" {
+					t.Errorf("%s: %s (-handed +ours):\n%s", id, key, diff)
 				}
 			}
 		}

@@ -18,6 +18,7 @@ type terminalCase struct {
 }
 
 func TestTerminalCases(t *testing.T) {
+	t.Parallel()
 	listed := notYet(t)
 	for _, c := range readCases[terminalCase](t, "testdata/terminal.jsonl") {
 		t.Run(c.ID, func(t *testing.T) {
@@ -28,6 +29,7 @@ func TestTerminalCases(t *testing.T) {
 }
 
 func (c *terminalCase) run(t *testing.T) string {
+	t.Helper()
 	sandbox := object{"mode": c.Mode, "redirects": "workspace"}
 	var allow, block []string
 	for _, r := range c.Rules {

@@ -36,7 +36,10 @@ func TestOneQuestionOneAnswer(t *testing.T) {
 		}
 		offline := decideAll(t, file, asked)
 		for i, q := range asked {
-			text, _ := json.Marshal(q)
+			text, err := json.Marshal(q)
+			if err != nil {
+				t.Fatal(err)
+			}
 			online := evaluate(t, s, q)
 			if online.Decision != offline[i].Decision || online.Context.Reason != offline[i].Context.Reason ||
 				online.Context.Rule != offline[i].Context.Rule || online.Context.Hop != offline[i].Context.Hop {

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -303,7 +304,7 @@ func TestHealth(t *testing.T) {
 // TestUnixSocket: the API on a socket needs no token and has mode 0600.
 func TestUnixSocket(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "tg") // socket paths are short
+	dir, err := os.MkdirTemp("", "tg") //nolint:usetesting // t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +319,9 @@ func TestUnixSocket(t *testing.T) {
 		t.Fatalf("socket: %v %v", info, err)
 	}
 	over := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
-		Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", socket) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
 	}}
 	res, err := over.Post("http://toolgate/access/v1/evaluation", "application/json",
 		strings.NewReader(`{"subject":{"type":"agent","id":"a"},"action":{"name":"tools/call"},"resource":{"type":"tool","id":"read_file"}}`))

@@ -114,7 +114,7 @@ type Sidecar struct {
 // Start starts a sidecar and waits until it is bound. Ports should be 0.
 func Start(t testing.TB, o Options) *Sidecar {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "toolgate-run-")
+	dir, err := os.MkdirTemp("", "toolgate-run-") //nolint:usetesting // a sidecar may outlive the test that starts it
 	if err != nil {
 		t.Fatal(err)
 	}
