@@ -28,23 +28,12 @@ func (e *RequestError) Error() string { return "api: " + e.Message }
 func Refusal(req *decision.Request, err error) decision.Decision {
 	guard := decision.GuardTool
 	if req != nil {
-		guard = guardOf(req.Resource.Kind)
+		guard = req.Resource.Kind.Guard()
 	}
 	if bad, ok := errors.AsType[*RequestError](err); ok {
 		return decision.Refuse(bad.Reason, guard, bad.Message)
 	}
 	return decision.Refuse(decision.InternalError, guard, err.Error())
-}
-
-func guardOf(k decision.Kind) decision.Guard {
-	switch k {
-	case decision.KindURL:
-		return decision.GuardURL
-	case decision.KindCommand:
-		return decision.GuardTerminal
-	case decision.KindTool, decision.KindMCPServer, decision.KindUnknown:
-	}
-	return decision.GuardTool
 }
 
 func malformed(message string) *RequestError {

@@ -29,6 +29,18 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
+// Guard returns the guard that answers for resources of this kind.
+func (k Kind) Guard() Guard {
+	switch k {
+	case KindURL:
+		return GuardURL
+	case KindCommand:
+		return GuardTerminal
+	case KindTool, KindMCPServer, KindUnknown:
+	}
+	return GuardTool
+}
+
 // ParseKind returns the kind with that AuthZEN resource type; false for any
 // other text, also for "unknown".
 func ParseKind(s string) (Kind, bool) {

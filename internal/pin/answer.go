@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/toolgate/toolgate/internal/urlguard"
 )
 
 // maxTTL bounds how long an answer is believed.
@@ -63,7 +65,7 @@ func vet(raw []byte, q question) (reply, error) {
 
 // is reports whether x, from an answer, is the question q.
 func (q question) is(x dns.Question) bool {
-	name, ok := canonical(x.Name)
+	name, ok := urlguard.CanonicalName(x.Name)
 	return ok && name == q.name && x.Qtype == q.qtype && x.Qclass == dns.ClassINET
 }
 
@@ -76,7 +78,7 @@ func (q question) read(m *dns.Msg) (reply, error) {
 	r := reply{rcode: m.Rcode, ttl: maxTTL}
 	owner := q.name
 	for link := links[owner]; link != nil; link = links[owner] {
-		target, ok := canonical(link.Target)
+		target, ok := urlguard.CanonicalName(link.Target)
 		if !ok {
 			return reply{}, fail(KindMalformed, "alias target %q is not a host name", link.Target)
 		}
@@ -107,7 +109,7 @@ func aliases(answer []dns.RR) (map[string]*dns.CNAME, error) {
 		if !ok || link.Hdr.Class != dns.ClassINET {
 			continue
 		}
-		owner, ok := canonical(link.Hdr.Name)
+		owner, ok := urlguard.CanonicalName(link.Hdr.Name)
 		if !ok {
 			continue // nothing on the way from the question can have this name
 		}
@@ -129,7 +131,7 @@ func (q question) address(rr dns.RR, owner string) (netip.Addr, bool) {
 	if h.Rrtype != q.qtype || h.Class != dns.ClassINET {
 		return netip.Addr{}, false
 	}
-	if name, ok := canonical(h.Name); !ok || name != owner {
+	if name, ok := urlguard.CanonicalName(h.Name); !ok || name != owner {
 		return netip.Addr{}, false
 	}
 	switch rr := rr.(type) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/miekg/dns"
+
+	"github.com/toolgate/toolgate/internal/urlguard"
 )
 
 // packet returns a response to q with the given records.
@@ -78,7 +80,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatalf("ttl %v, %d aliases", rep.ttl, len(rep.chain))
 		}
 		for _, name := range rep.chain {
-			if got, ok := canonical(name); !ok || got != name {
+			if got, ok := urlguard.CanonicalName(name); !ok || got != name {
 				t.Fatalf("alias %q is not canonical", name)
 			}
 		}
@@ -144,11 +146,11 @@ func FuzzName(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		name, ok := canonical(text)
+		name, ok := urlguard.CanonicalName(text)
 		if !ok {
 			return
 		}
-		if again, ok := canonical(name); !ok || again != name {
+		if again, ok := urlguard.CanonicalName(name); !ok || again != name {
 			t.Fatalf("%q becomes %q becomes %q", text, name, again)
 		}
 		if !strings.EqualFold(strings.TrimSuffix(text, "."), name) {

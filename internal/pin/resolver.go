@@ -12,6 +12,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/toolgate/toolgate/internal/decision"
+	"github.com/toolgate/toolgate/internal/urlguard"
 )
 
 const (
@@ -108,7 +109,7 @@ func NewResolver(o Options) (*Resolver, error) {
 func staticHosts(hosts map[string][]netip.Addr) (map[string][]netip.Addr, error) {
 	out := make(map[string][]netip.Addr, len(hosts))
 	for text, addrs := range hosts {
-		name, ok := canonical(text)
+		name, ok := urlguard.CanonicalName(text)
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("pin: static host %q: not a DNS name", text)
@@ -142,7 +143,7 @@ func (r *Resolver) Lookup(ctx context.Context, host string) (Answer, error) {
 	if a, ok := r.pins.get(host, now); ok {
 		return a, nil
 	}
-	name, ok := canonical(host)
+	name, ok := urlguard.CanonicalName(host)
 	if !ok {
 		return Answer{}, r.named(host, fail(KindName, "not a DNS name"))
 	}

@@ -43,11 +43,11 @@ func (s *Snapshot) Decide(ctx context.Context, req *decision.Request) (d decisio
 		return decision.Refuse(decision.InternalError, decision.GuardTool, "no question was put")
 	}
 	if s == nil {
-		return decision.Refuse(decision.InternalError, guardOf(req.Resource.Kind), "no policy is loaded")
+		return decision.Refuse(decision.InternalError, req.Resource.Kind.Guard(), "no policy is loaded")
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			d = decision.Refuse(decision.InternalError, guardOf(req.Resource.Kind), fmt.Sprint(p))
+			d = decision.Refuse(decision.InternalError, req.Resource.Kind.Guard(), fmt.Sprint(p))
 			d.Revision = s.revision
 		}
 	}()
@@ -98,18 +98,6 @@ func (s *Snapshot) ask(ctx context.Context, a *agent, req *decision.Request) dec
 	return decision.Decision{Reason: decision.BadRequest, Detail: "resource type"}
 }
 
-// guardOf is the guard that answers for a kind of resource.
-func guardOf(k decision.Kind) decision.Guard {
-	switch k {
-	case decision.KindURL:
-		return decision.GuardURL
-	case decision.KindCommand:
-		return decision.GuardTerminal
-	case decision.KindTool, decision.KindMCPServer, decision.KindUnknown:
-	}
-	return decision.GuardTool
-}
-
 // guardOfDecision is the guard that decided: for a tool call, the one whose
 // layer refused.
 func guardOfDecision(k decision.Kind, d *decision.Decision) decision.Guard {
@@ -119,5 +107,5 @@ func guardOfDecision(k decision.Kind, d *decision.Decision) decision.Guard {
 	if d.Layer == decision.LayerURL {
 		return decision.GuardURL
 	}
-	return guardOf(k)
+	return k.Guard()
 }

@@ -152,7 +152,7 @@ func (g *Guard) Fault(f Fault) Verdict {
 			v.Reason, v.Detail = classReason(class), f.Detail+" means "+describe(f.Addr, row)
 		}
 	case f.Name != "":
-		if r := nameReason(f.Name); r != decision.URLOK {
+		if r := NameReason(f.Name); r != decision.URLOK {
 			v.Reason, v.Detail = r, f.Detail+" means "+f.Name
 		}
 	}
@@ -170,7 +170,7 @@ func (g *Guard) IsLoopback(e decision.Endpoint) bool {
 
 // name judges a name, the target's own or an alias.
 func (g *Guard) name(c Caller, e decision.Endpoint, name string) Verdict {
-	r := nameReason(name)
+	r := NameReason(name)
 	switch {
 	case r == decision.URLOK:
 	case r == decision.URLLoopback && localName(name) && g.loopbackEarned(c):

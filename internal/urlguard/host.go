@@ -159,6 +159,18 @@ func isASCII(s string) bool {
 	return true
 }
 
+// CanonicalName returns a DNS name in lower case and without a final dot; false
+// for what is not a host name: empty labels, over-long ones, any character but
+// letters, digits, '-' and '_', and names whose last label is a number, which
+// some parsers take for an address (WHATWG URL, section 3.5).
+func CanonicalName(name string) (string, bool) {
+	name = strings.TrimSuffix(name, ".")
+	if !validName(name) || isNumeric(name[strings.LastIndexByte(name, '.')+1:]) {
+		return "", false
+	}
+	return strings.ToLower(name), true
+}
+
 // validName checks labels and characters of a name without its final dot.
 // Underscores are accepted: real hosts use them.
 func validName(name string) bool {

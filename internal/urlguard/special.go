@@ -54,9 +54,10 @@ func below(name, domain string) bool {
 	return ok && (rest == "" || strings.HasSuffix(rest, "."))
 }
 
-// nameReason says what a name means before anything is looked up: url_ok for
-// an ordinary one.
-func nameReason(name string) decision.Reason {
+// NameReason says what a canonical name, a host's own or an alias, means before
+// anything is looked up: url_ok for an ordinary one, or why it may not be asked
+// for.
+func NameReason(name string) decision.Reason {
 	switch {
 	case localName(name), below(name, "localhost.localdomain"), below(name, "localhost6.localdomain6"):
 		return decision.URLLoopback
@@ -67,7 +68,3 @@ func nameReason(name string) decision.Reason {
 	}
 	return decision.URLOK
 }
-
-// NameReason says whether a canonical name may be looked up at all: url_ok, or
-// why not. It is asked for aliases too.
-func NameReason(name string) decision.Reason { return nameReason(name) }
