@@ -166,6 +166,9 @@ func (s *Snapshot) addresses(a *agent, c urlguard.Caller, e decision.Endpoint, a
 		return d
 	}
 	for i := range answer.Addrs {
+		if answer.Addrs[i].Unmap().IsUnspecified() {
+			return unusable(d) // this machine to the kernel; the dialer would refuse it too
+		}
 		if one := guarded(a, s.urls.Addrs(c, e, nil, answer.Addrs[i:i+1])); !one.Allowed() {
 			return one
 		}
