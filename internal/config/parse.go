@@ -45,7 +45,8 @@ func parse(file string, data []byte) (*yaml.Node, Problems) {
 }
 
 // badText finds bytes that are not text, and characters that a reader does not
-// see as what they are.
+// see as what they are. It also finds directives, which stand at the beginning
+// of a line and nowhere else.
 func badText(file string, data []byte) (Problem, bool) {
 	line, col := 1, 1
 	for i := 0; i < len(data); {
@@ -57,6 +58,9 @@ func badText(file string, data []byte) (Problem, bool) {
 			return problem, true
 		case r == '\ufeff' && i == 0:
 			problem.Message, problem.Fix = "the file begins with a byte order mark", "save it as UTF-8 without one"
+			return problem, true
+		case r == '%' && col == 1: // the parser would skip it, whatever it says
+			problem.Message, problem.Fix = "a YAML directive begins here", "remove it"
 			return problem, true
 		case r == '\r' && i+1 < len(data) && data[i+1] == '\n':
 		case hidden(r):

@@ -205,6 +205,8 @@ func TestBadBytes(t *testing.T) {
 		{"not UTF-8", "version: 1\nstate: \xff\n", "f:2:8: the file is not UTF-8; save it as UTF-8"},
 		{"UTF-16", "\xff\xfev\x00", "f:1:1: the file is not UTF-8; save it as UTF-8"},
 		{"a byte order mark", "\ufeffversion: 1\n", "f:1:1: the file begins with a byte order mark; save it as UTF-8 without one"},
+		{"a directive that the parser would skip", "# a\n%YAML 1.1\n---\nversion: 1\n", "f:2:1: a YAML directive begins here; remove it"},
+		{"a tag directive", "%TAG ! tag:x,2000:\n---\nversion: 1\n", "f:1:1: a YAML directive begins here; remove it"},
 		{"NUL", "version: 1\x00\n", "f:1:11: the file holds the invisible character U+0000; remove it"},
 		{"an escape sequence in a comment", "version: 1 # \x1b[2J\n", "f:1:14: the file holds the invisible character U+001B; remove it"},
 		{"a carriage return alone", "version: 1\rmode: report\n", "f:1:11: the file holds the invisible character U+000D; remove it"},
