@@ -8,7 +8,8 @@ const mask = "***"
 // Mask appends text to dst with the secrets in it replaced by "***". It knows
 // them by what stands before them, in URLs, commands, headers and JSON alike:
 //
-//   - the user information of a URL,
+//   - the user information of a URL, and what looks like it where a URL lost
+//     its scheme: user:password@host,
 //   - the value of a name that says it is secret: ?token=…, API_KEY=…,
 //     --password=…, --password …, "secret": "…", Set-Cookie: …,
 //   - the credentials after Authorization:, Bearer and Basic,
@@ -17,7 +18,15 @@ const mask = "***"
 // It reads the text once from left to right and gives a little more away for
 // secret than is: a log with a hole is better than one with a password.
 func Mask(dst []byte, text string) []byte {
+	at := strings.IndexByte(text, '@') >= 0
 	for i := 0; i < len(text); {
+		if at && (i == 0 || text[i-1] == ' ') {
+			if n := credentials(text[i:]); n > 0 {
+				dst = append(dst, mask...)
+				i += n
+				continue
+			}
+		}
 		if !isWord(text[i]) {
 			if n := userinfo(text, i); n > 0 {
 				dst = append(dst, "//"+mask...)
@@ -49,6 +58,20 @@ func Mask(dst []byte, text string) []byte {
 // header or an option.
 func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
+}
+
+// credentials returns how many bytes of text, up to an @ that is not counted,
+// are user:password; 0 if that is not so. A user alone (git@host:path, an
+// address) is no secret.
+func credentials(text string) int {
+	if end := strings.IndexAny(text, "/\\?# \t\r\n\"'<>"); end >= 0 {
+		text = text[:end]
+	}
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 || strings.IndexByte(text[:at], ':') < 0 {
+		return 0
+	}
+	return at
 }
 
 // userinfo returns how many bytes of text from i are "//" and the user
@@ -217,5 +240,5 @@ func isSecret(name string) bool {
 	case "key", "auth", "sig", "pass", "jwt", "otp", "pin":
 		return true
 	}
-	return name == "code" || name == "auth_code" || name == "authorization_code" || name == "sessionid" || name == "sid"
+	return name == "code" || name == "auth_code" || name == "authorization_code" || name == "sessionid" || name == "jsessionid" || name == "phpsessid" || name == "sid"
 }
