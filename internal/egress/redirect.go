@@ -68,12 +68,12 @@ func resolve(base decision.Endpoint, ref string) (string, bool) {
 		return escape(ref), true // absolute, or to be refused as what it is
 	}
 	if strings.HasPrefix(ref, "//") {
-		return base.Scheme + ":" + escape(ref), true
+		return escape(base.Scheme + ":" + ref), true
 	}
 	if !strings.HasPrefix(ref, "/") {
 		ref = "/" + ref
 	}
-	return base.Scheme + "://" + base.Authority() + escape(ref), true
+	return escape(base.Scheme + "://" + base.Authority() + ref), true
 }
 
 // escape percent-encodes spaces and bytes beyond ASCII behind the authority, as

@@ -28,6 +28,7 @@ func TestRedirects(t *testing.T) {
 		{"a fragment", "#a", true, "http://www.example.com:PORT/#a"},
 		{"nothing", "", true, "http://www.example.com:PORT/"},
 		{"letters beyond ASCII in the path", "/ä b", true, "http://www.example.com:PORT/%C3%A4%20b"},
+		{"a blank in front of two slashes", "a b//c d", true, "http://www.example.com:PORT/a%20b//c%20d"},
 		{"the same scheme", "//other.example.com/", true, "http://other.example.com/"},
 		{"loopback", "http://" + trap.String() + "/", false, ""},
 		{"loopback without a scheme", "//" + trap.String() + "/", false, "http://" + trap.String() + "/"},
