@@ -10,7 +10,7 @@ import (
 // complete; a name for one command is therefore permitted only by env_allow,
 // and this list bounds what a script may set for itself or export.
 func dangerous(name string) bool {
-	if _, found := slices.BinarySearch(dangerousNames[:], name); found {
+	if slices.Contains(dangerousNames[:], name) {
 		return true
 	}
 	for _, p := range dangerousPrefixes {
@@ -35,7 +35,7 @@ func dangerous(name string) bool {
 }
 
 // Bash Reference Manual, section 5, ld.so(8), environ(7), and the manuals of
-// the programs; sorted.
+// the programs.
 //
 //nolint:gochecknoglobals // a constant table
 var dangerousNames = [...]string{

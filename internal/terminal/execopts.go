@@ -6,7 +6,7 @@ package terminal
 //
 //nolint:gochecknoglobals // a constant table
 var programs = map[string]*program{
-	"git":    {extra: gitHazards, inner: innerGit},
+	"git":    {extra: gitHazards, custom: true, inner: innerGit},
 	"find":   {inner: innerFind, only: true},
 	"gfind":  {inner: innerFind, only: true},
 	"fd":     {long: " exec exec-batch ", short: "xX", values: "deEtcSo"},
@@ -20,7 +20,7 @@ var programs = map[string]*program{
 	"rsync":   {long: " rsh rsync-path config daemon server ", safe: " rsyncable ", short: "eM", values: "fTB"},
 	"scp":     {short: "oSFD", values: "cilPX"},
 	"sftp":    {short: "oSFDb", values: "BcilPRX"},
-	"ssh":     {extra: sshHazards},
+	"ssh":     {extra: sshHazards, custom: true},
 	"split":   {long: " filter "},
 	"sort":    {long: " compress-program output ", short: "o", values: "kStT"},
 	"shuf":    {long: " output ", short: "o", values: "in"},
@@ -52,8 +52,8 @@ var programs = map[string]*program{
 	"awk": awkProgram, "gawk": awkProgram, "mawk": awkProgram, "nawk": awkProgram, "original-awk": awkProgram,
 
 	"python": pythonProgram, "pypy": pythonProgram,
-	"perl":      {code: true, stops: true, short: "eEMmxdI", attached: "0CDFlTi", quiet: " -v --version -h "},
-	"ruby":      {code: true, stops: true, short: "erxIsC", long: " require ", attached: "EFKTW0i", quiet: " -v --version -h --help "},
+	"perl":      {code: true, stops: true, short: "eEMmxdI", attached: "CDFi", quiet: " -v --version -h "},
+	"ruby":      {code: true, stops: true, short: "erxIsC", long: " require ", attached: "EFKi", quiet: " -v --version -h --help "},
 	"node":      nodeProgram,
 	"nodejs":    nodeProgram,
 	"deno":      {words: []string{"eval", "repl"}, long: " ext config import-map require preload "},
@@ -80,27 +80,27 @@ var programs = map[string]*program{
 	"vim": vimProgram, "vi": vimProgram, "view": vimProgram, "nvim": vimProgram, "ex": vimProgram, "gvim": vimProgram,
 	"rvim": vimProgram, "vimdiff": vimProgram, "gvimdiff": vimProgram, "rview": vimProgram,
 	"emacs": {long: " eval execute load funcall script batch ", short: "lfQ", words: []string{"-eval=", "-f", "-l"}},
-	"ed":    {code: true, extra: alwaysCode}, "red": {code: true},
+	"ed":    {extra: alwaysCode, custom: true}, "red": {extra: alwaysCode, custom: true},
 	"nano": {short: "sf", long: " speller rcfile "},
 
-	"parallel": {extra: alwaysCode}, "at": {extra: alwaysCode}, "batch": {extra: alwaysCode}, "crontab": {extra: alwaysCode},
-	"run-parts": {extra: alwaysCode}, "start-stop-daemon": {extra: alwaysCode}, "systemd-run": {extra: alwaysCode},
-	"entr": {extra: alwaysCode}, "watchexec": {extra: alwaysCode}, "dbus-run-session": {extra: alwaysCode},
-	"xvfb-run": {extra: alwaysCode}, "screen": {extra: alwaysCode}, "tmux": {extra: alwaysCode}, "socat": {extra: alwaysCode},
+	"parallel": {extra: alwaysCode, custom: true}, "at": {extra: alwaysCode, custom: true}, "batch": {extra: alwaysCode, custom: true}, "crontab": {extra: alwaysCode, custom: true},
+	"run-parts": {extra: alwaysCode, custom: true}, "start-stop-daemon": {extra: alwaysCode, custom: true}, "systemd-run": {extra: alwaysCode, custom: true},
+	"entr": {extra: alwaysCode, custom: true}, "watchexec": {extra: alwaysCode, custom: true}, "dbus-run-session": {extra: alwaysCode, custom: true},
+	"xvfb-run": {extra: alwaysCode, custom: true}, "screen": {extra: alwaysCode, custom: true}, "tmux": {extra: alwaysCode, custom: true}, "socat": {extra: alwaysCode, custom: true},
 	"nc": {short: "ec"}, "ncat": {short: "ec", long: " exec sh-exec lua-exec "}, "netcat": {short: "ec"},
 	"tcpdump":   {short: "z", values: "BcCDEFGimMrsTVwWyZ", long: " postrotate-command "},
-	"logrotate": {extra: alwaysCode}, "capsh": {extra: alwaysCode}, "ip": {words: []string{"exec", "-b", "-batch", "-force"}},
-	"npx": {extra: alwaysCode}, "pnpx": {extra: alwaysCode}, "bunx": {extra: alwaysCode}, "uvx": {extra: alwaysCode},
+	"logrotate": {extra: alwaysCode, custom: true}, "capsh": {extra: alwaysCode, custom: true}, "ip": {words: []string{"exec", "-b", "-batch", "-force"}},
+	"npx": {extra: alwaysCode, custom: true}, "pnpx": {extra: alwaysCode, custom: true}, "bunx": {extra: alwaysCode, custom: true}, "uvx": {extra: alwaysCode, custom: true},
 	"dpkg": {long: " pre-invoke post-invoke status-logger "}, "apt": aptProgram, "apt-get": aptProgram,
 	"yq":       {long: " from-file "},
-	"xdg-open": {extra: alwaysCode}, "service": {extra: alwaysCode},
+	"xdg-open": {extra: alwaysCode, custom: true}, "service": {extra: alwaysCode, custom: true},
 }
 
 //nolint:gochecknoglobals // constant tables
 var (
 	tarProgram = &program{
 		long: " to-command use-compress-program checkpoint-action info-script new-volume-script rsh-command rmt-command ",
-		safe: " checkpoint to-stdout ", short: "IF", values: "bCfgHKLNTVX", bundled: true,
+		safe: " checkpoint to-stdout ", short: "IF", values: "bCfgHKLNTVX", bundled: true, extra: tarHazards,
 	}
 	compilerProgram = &program{
 		single: true,
@@ -126,7 +126,7 @@ var (
 	awkProgram = &program{
 		script: safeAwk, scriptOptions: "e", scriptLong: "source", values: "Fv", short: "fEiloDdpW", attached: "L", stops: true,
 		flags: " field-separator= assign= posix traditional lint sandbox csv bignum characters-as-bytes re-interval version help ",
-		long:  " file exec include load debug dump-variables profile pretty-print ", safe: " field-separator ",
+		long:  " file exec include load debug dump-variables profile pretty-print ",
 	}
 	aptProgram = &program{short: "oc", long: " option config-file "}
 )
@@ -138,6 +138,9 @@ func alwaysCode(c *command, h *hazard) {
 		if !c.args[i+1].known {
 			h.unclear(&c.args[i+1])
 		}
+	}
+	if len(c.args) == 1 { // it reads what to run
+		h.unclear(&c.args[0])
 	}
 	h.add(c.args[len(c.args)-1].String(), len(c.args)-1)
 }

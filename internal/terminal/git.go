@@ -126,7 +126,11 @@ func gitHazards(c *command, h *hazard) {
 	case !strings.Contains(gitKnown, " "+sub+" "):
 		h.add(sub, at) // an alias, or a program of that name: git-sub
 	case sub == "config" && !gitConfigReads(c.args[at+1:]):
-		h.add(sub, at)
+		key := at
+		for key+1 < len(c.args) && strings.HasPrefix(c.args[key+1].text, "-") {
+			key++
+		}
+		h.add(sub, min(key+1, len(c.args)-1)) // the rule has to name what is set
 	}
 	gitArguments(c, at, h)
 }
@@ -141,7 +145,7 @@ func gitArguments(c *command, at int, h *hazard) {
 			return
 		case strings.HasPrefix(a.text, "ext::") || strings.HasPrefix(a.text, "fd::"):
 			h.add(a.String(), last)
-		case a.unknownOption() && !(strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "=") && !a.many):
+		case a.unknownOption() && !gitValue(c.args, at, i):
 			h.unclear(a)
 		case strings.HasPrefix(a.text, "--"):
 			name, _, _ := strings.Cut(a.text[2:], "=")
@@ -152,6 +156,24 @@ func gitArguments(c *command, at int, h *hazard) {
 			h.add(a.String(), last)
 		}
 	}
+}
+
+// gitValue reports whether a word that is not known is the value of a known
+// option: --name=$x, or the message after -m.
+func gitValue(args []arg, at, i int) bool {
+	a := &args[i]
+	if a.many {
+		return false
+	}
+	if strings.HasPrefix(a.text, "--") {
+		return strings.Contains(a.text, "=")
+	}
+	switch args[at].text {
+	case "commit", "tag":
+		before := &args[i-1]
+		return before.is("-m") || before.is("-am") || before.is("--message")
+	}
+	return false
 }
 
 // reaches reports whether a cluster of one-letter options holds one that runs a

@@ -47,10 +47,14 @@ func sshHazards(c *command, h *hazard) {
 func goHazards(c *command, h *hazard) {
 	for i := range c.args[1:] {
 		a := &c.args[i+1]
-		if strings.HasPrefix(strings.TrimPrefix(a.text, "-"), "-ldflags") || strings.HasPrefix(c.args[i].text, "-ldflags") || strings.HasPrefix(c.args[i].text, "--ldflags") {
-			if strings.Contains(a.text, "-ext") || strings.Contains(a.text, "-linkmode") || !a.known && !strings.Contains(a.text, "-X") {
-				h.add(a.String(), i+1)
-			}
+		before := strings.TrimLeft(c.args[i].text, "-") == "ldflags"
+		if !before && !strings.HasPrefix(strings.TrimLeft(a.text, "-"), "ldflags=") {
+			continue
+		}
+		if strings.Contains(a.text, "-ext") || strings.Contains(a.text, "-linkmode") {
+			h.add(a.String(), i+1)
+		} else if !a.known {
+			h.unclear(a)
 		}
 	}
 	if len(c.args) > 2 && c.args[1].is("env") && (c.args[2].is("-w") || c.args[2].is("-u")) {
@@ -66,8 +70,25 @@ func makeHazards(c *command, h *hazard) {
 		switch {
 		case strings.Contains(a.text, "=") && !strings.HasPrefix(a.text, "-") && (!a.known || strings.Contains(a.text, "$")):
 			h.add(a.String(), i+1)
-		case a.is("-f-") || a.is("-f") && i+2 < len(c.args) && isStdin(&c.args[i+2]), strings.HasPrefix(a.text, "-f/dev/"):
-			h.add(a.text, min(i+2, len(c.args)-1))
+		case a.is("-f-"), strings.HasPrefix(a.text, "-f/dev/"):
+			h.add(a.text, i+1)
+		case a.is("-f") && i+2 < len(c.args):
+			if file := &c.args[i+2]; !file.known {
+				h.unclear(file)
+			} else if isStdin(file) {
+				h.add(a.text, i+2)
+			}
+		}
+	}
+}
+
+// tarHazards looks for an archive on another host, which tar reaches by rsh.
+func tarHazards(c *command, h *hazard) {
+	for i := 2; i < len(c.args); i++ {
+		option := c.args[i-1].text
+		file := i == 2 || strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--")
+		if file && strings.Contains(option, "f") && strings.Contains(c.args[i].text, ":") {
+			h.add(c.args[i].String(), i)
 		}
 	}
 }

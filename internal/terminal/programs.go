@@ -112,8 +112,10 @@ type program struct {
 	// mode; only that there is nothing else to look for.
 	inner inner
 	only  bool
-	// extra looks at what the fields above cannot say.
-	extra func(*command, *hazard)
+	// extra looks at what the fields above cannot say; custom that they say
+	// nothing.
+	extra  func(*command, *hazard)
+	custom bool
 	// stops says that what follows the first operand is not for it.
 	stops bool
 	// feeds says that it takes commands from standard input beside its operands.
@@ -133,6 +135,10 @@ const (
 
 // inspect collects the hazards of a command.
 func (p *program) inspect(c *command, h *hazard) {
+	if p.custom {
+		p.extra(c, h)
+		return
+	}
 	operand, ended := false, false
 	scriptSeen := p.script == nil
 	for i := 1; i < len(c.args); i++ {
@@ -168,7 +174,7 @@ func (p *program) inspect(c *command, h *hazard) {
 			if !operand && !scriptSeen {
 				p.judgeScript(a, i, h)
 			}
-			operand = operand || !a.is("-")
+			operand = operand || !isStdin(a)
 		}
 	}
 	if p.code && !operand && !h.found && !p.isQuiet(c.args[1:]) {
@@ -252,7 +258,7 @@ func (p *program) option(args []arg, i int, h *hazard) (used int, script bool) {
 
 func (p *program) longOption(args []arg, i int, h *hazard) (used int, script bool) {
 	name, value, has := strings.Cut(args[i].text[2:], "=")
-	if name == "" || strings.Contains(p.safe, " "+name+" ") {
+	if name == "" || strings.Contains(p.safe, " "+name+" ") || strings.Contains(p.quiet, " "+args[i].text+" ") {
 		return 0, false
 	}
 	if p.scriptLong != "" && strings.HasPrefix(p.scriptLong, name) {

@@ -101,7 +101,8 @@ func braces(s string) ([]string, bool) {
 func (w *walk) run(c *command) {
 	w.found = true
 	defer w.record(c)()
-	if len(c.args) == 0 || !c.args[0].known || c.args[0].text == "" {
+	// A dash begins an option of a keyword that the parser took for a name: time -- x.
+	if len(c.args) == 0 || !c.args[0].known || c.args[0].text == "" || c.args[0].text[0] == '-' {
 		w.deny(decision.CommandUnresolvable, c.at, w.shown(c), nil)
 		return
 	}

@@ -87,7 +87,7 @@ func (s *sedScript) upTo(end byte) bool {
 		case '\n':
 			return false
 		case '[': // a delimiter may stand in a bracket expression, or not: be sure
-			if j := strings.IndexByte(s.rest[i:], ']'); j >= 0 && strings.IndexByte(s.rest[i:i+j], end) >= 0 {
+			if bracket(s.rest[i:], end) < 0 {
 				return false
 			}
 		case end:
@@ -96,6 +96,22 @@ func (s *sedScript) upTo(end byte) bool {
 		}
 	}
 	return false
+}
+
+// bracket returns the place of the ] that ends a bracket expression at the start
+// of s; -1 when there is none, or when end stands in it, since programs disagree on
+// whether that counts.
+func bracket(s string, end byte) int {
+	from := 1
+	if strings.HasPrefix(s[from:], "^") {
+		from++
+	}
+	from = min(from+1, len(s)) // a ] that comes first is a member
+	n := strings.IndexByte(s[from:], ']')
+	if n < 0 || strings.IndexByte(s[1:from+n], end) >= 0 {
+		return -1
+	}
+	return from + n
 }
 
 // substitution reads the rest of s or y: a delimiter, two texts, and flags. The
@@ -140,13 +156,18 @@ type awkProgramText struct {
 	at       int
 	operand  bool // an operand comes next, so that / begins a regular expression
 	printing bool // in a statement, after print or printf
+	unsure   bool // a slash may be either
 }
 
 func (a *awkProgramText) token() bool {
 	c := a.text[a.at]
-	switch {
-	case c == ' ' || c == '\t':
+	if c == ' ' || c == '\t' {
 		a.at++
+		return true
+	}
+	unsure := a.unsure
+	a.unsure = false
+	switch {
 	case c == '#':
 		end := strings.IndexByte(a.text[a.at:], '\n')
 		if end < 0 {
@@ -161,10 +182,15 @@ func (a *awkProgramText) token() bool {
 		return a.quoted('/')
 	case c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z':
 		a.word()
+	case c == '/' && unsure && strings.IndexByte(a.text[a.at+1:], '/') >= 0:
+		return false // if (x) /re/ and (x) / 2 begin alike
 	case c >= '0' && c <= '9' || c == '.' || c == '$' || c == ')' || c == ']':
 		a.at++
-		a.operand = c == '$'
-	case strings.IndexByte("\n;{}", c) >= 0:
+		a.operand, a.unsure = c == '$', c == ')'
+	case c == '\n': // may stand inside a statement, behind a comma
+		a.at++
+		a.operand = true
+	case c == ';' || c == '{' || c == '}':
 		a.at++
 		a.printing, a.operand = false, true
 	case c == '|':
@@ -180,8 +206,8 @@ func (a *awkProgramText) token() bool {
 		a.at++
 		a.operand = true
 	case strings.IndexByte("+-", c) >= 0 && a.at+1 < len(a.text) && a.text[a.at+1] == c:
-		a.at += 2 // x++ / 2 and ++/x/ both exist; take neither slash for a regexp
-		a.operand = false
+		a.at += 2
+		a.operand, a.unsure = false, true // x++ / 2 and ++x /re/
 	case strings.IndexByte("!~=<(,&*+-%^?:/[", c) >= 0:
 		a.at++
 		a.operand = true
@@ -200,12 +226,12 @@ func (a *awkProgramText) quoted(end byte) bool {
 		case '\n':
 			return false
 		case '[':
-			if end == '/' { // whether a slash ends it inside brackets depends on the awk
-				j := strings.IndexByte(a.text[i:], ']')
-				if j < 0 || strings.ContainsAny(a.text[i:i+j], "/\\") {
+			if end == '/' {
+				n := bracket(a.text[i:], end)
+				if n < 0 {
 					return false
 				}
-				i += j
+				i += n
 			}
 		case end:
 			a.at = i + 1

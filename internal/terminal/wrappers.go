@@ -64,7 +64,7 @@ var wrappers = map[string]*wrapper{
 	"time":    {flags: "pvq", values: "f", long: " portability verbose quiet format= "},
 	"numactl": {flags: "l", values: "NCmiP", long: " localalloc cpunodebind= physcpubind= membind= interleave= preferred= "},
 	"prlimit": {attached: "cdefilmnqrstuvxy", long: " core data nice fsize memlock nofile nproc rss stack cpu as "},
-	"noglob":  {}, "nocorrect": {}, "-": {}, // of zsh
+	"noglob":  {}, "nocorrect": {}, // of zsh
 	"catchsegv": {},
 	"eatmydata": {},
 	"rlwrap":    {flags: "aAcEiIrRnNpv", values: "bCDefgHlmMoOPqsSwzt", own: true},
@@ -83,8 +83,8 @@ var wrappers = map[string]*wrapper{
 		long: " background bell preserve-env set-home reset-timestamp non-interactive no-update preserve-groups stdin close-from= chdir= group= host= prompt= chroot= role= type= command-timeout= user= ",
 	},
 	"doas":     {flags: "Ln", values: "Cu", own: true},
-	"su":       {flags: "flmpP", values: "gGsw", operands: 1, code: 'c', longCode: "command", permuted: true, own: true, long: " login preserve-environment pty fast group= supp-group= shell= whitelist-environment= "},
-	"runuser":  {flags: "flmpP", values: "gGsuw", operands: 1, code: 'c', longCode: "command", permuted: true, own: true, long: " login preserve-environment pty fast group= supp-group= shell= user= "},
+	"su":       {flags: "flmpP", values: "gGw", operands: 1, code: 'c', longCode: "command", permuted: true, own: true, long: " login preserve-environment pty fast group= supp-group= whitelist-environment= "},
+	"runuser":  {flags: "flmpP", values: "gGuw", operands: 1, code: 'c', longCode: "command", permuted: true, own: true, long: " login preserve-environment pty fast group= supp-group= user= "},
 	"sg":       {operands: 1, code: 'c', permuted: true, own: true},
 	"gosu":     {operands: 1, own: true},
 	"su-exec":  {operands: 1, own: true},
