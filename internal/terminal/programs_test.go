@@ -107,7 +107,7 @@ func TestRuleThatSpellsItOut(t *testing.T) {
 // TestFolders holds what a change of folder does to relative paths.
 func TestFolders(t *testing.T) {
 	t.Parallel()
-	j := judge(t, terminal.ModeAllowlist, "ls", "./run.sh", "source")
+	j := judge(t, terminal.ModeAllowlist, "ls", "./run.sh", "source", "env")
 	for s, want := range map[string]bool{
 		`ls > out`: true, `cd sub && ls > out`: true, `cd /tmp/x && ls > out`: true, `(cd /etc); ls > out`: true, `ls > /tmp/out`: true,
 		`cd /etc && ls > out`: false, `cd .. && ls > out`: false, `cd "$d" && ls > out`: false, `cd && ls > out`: false, `cd .git && ls > hooks/x`: false,

@@ -77,7 +77,7 @@ func parseToken(word string) (token, error) {
 		return token{}, fmt.Errorf("%q means nothing in a rule; write the plain words of the command", word[i])
 	}
 	if strings.HasPrefix(word, "!") {
-		return token{}, errors.New("a rule that refuses stands under block, without !")
+		return token{}, errors.New("a rule that refuses stands under block, without the mark")
 	}
 	alternatives := strings.Split(word, "|")
 	for _, a := range alternatives {

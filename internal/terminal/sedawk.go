@@ -122,8 +122,10 @@ func (s *sedScript) substitution(flags bool) bool {
 	}
 	end := s.rest[0]
 	s.rest = s.rest[1:]
-	if !s.upTo(end) || !s.upTo(end) {
-		return false
+	for range 2 {
+		if !s.upTo(end) {
+			return false
+		}
 	}
 	if flags {
 		s.skip("gpiImM0123456789")

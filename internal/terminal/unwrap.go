@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -35,9 +36,12 @@ func (w *walk) wrapper(c *command, wr *wrapper) {
 	}
 	bare := len(u.command) == 0 && u.code == nil
 	name := c.args[0].text
-	needsRule := wr.own || !w.trusted(name) || bare && !isBuiltinWrapper(name) || u.options > 0 && name == "env" && w.movesFolder(c)
-	if needsRule {
+	moves := wr.split != 0 && movesFolder(c.args[1:len(c.args)-min(len(u.command), len(c.args)-1)])
+	if wr.own || !w.trusted(name) || bare && !isBuiltinWrapper(name) || moves {
 		w.permit(c, nil, hazard{})
+	}
+	if moves {
+		w.left, w.moved = true, true
 	}
 	w.envArguments(u.assigns, c.at)
 	switch {
@@ -71,13 +75,10 @@ func commandQuery(args []arg) bool {
 }
 
 // movesFolder reports env -C, after which a relative path is another file.
-func (w *walk) movesFolder(c *command) bool {
-	for i := range c.args[1:] {
-		if a := &c.args[i+1]; strings.HasPrefix(a.text, "-C") || strings.HasPrefix(a.text, "--chdir") {
-			return true
-		}
-	}
-	return false
+func movesFolder(options []arg) bool {
+	return slices.ContainsFunc(options, func(a arg) bool {
+		return strings.HasPrefix(a.text, "--chdir") || !strings.HasPrefix(a.text, "--") && strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "C")
+	})
 }
 
 // envArguments judges NAME=value operands of env and sudo.

@@ -142,7 +142,7 @@ func (w *walk) branch(stmts []*syntax.Stmt) {
 	w.numbers = w.numbers[:kept]
 }
 
-// substitution judges commands that run in a shell of their own.
+// subshell judges commands that run in a shell of their own.
 func (w *walk) subshell(stmts []*syntax.Stmt) {
 	outer := w.scope
 	w.scope = &scope{parent: outer}
