@@ -55,16 +55,27 @@ func TestTrustedPath(t *testing.T) {
 	if err := os.WriteFile(copied, []byte("#!/bin/false\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	linked := filepath.Join(t.TempDir(), "sh")
-	if err := os.Symlink(program, linked); err != nil {
-		t.Fatal(err)
+	link := func(mode os.FileMode, target, name string) string {
+		dir := t.TempDir()
+		if err := errors.Join(os.Symlink(target, filepath.Join(dir, name)), os.Chmod(dir, mode)); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, name)
 	}
+	linked := link(0o755, program, "sh")
+	folder := filepath.Join(link(0o755, filepath.Dir(program), "folder"), "sh")
+	root := os.Getuid() == 0 // else the links below are not an administrator's
 	for name, row := range map[string]struct {
 		path, name string
 		want       bool
 	}{
 		"the program itself":          {program, "sh", true},
-		"a link to it":                {linked, "sh", true},
+		"an administrator's link":     {linked, "sh", root},
+		"a link that others change":   {link(0o777, program, "sh"), "sh", false},
+		"a link to such a link":       {link(0o755, linked, "sh"), "sh", false},
+		"a folder that is a link":     {folder, "sh", false},
+		"a link of another name":      {link(0o755, program, "ls"), "sh", false},
+		"the same, asked as it is":    {link(0o755, program, "ls"), "ls", false},
 		"another file of that name":   {copied, "sh", false},
 		"a relative path":             {"bin/sh", "sh", false},
 		"the bare name":               {"sh", "sh", false},
