@@ -191,6 +191,7 @@ func (d *daemon) servers() (apiServer, metricsServer *http.Server, err error) {
 	}
 	d.proxy, err = egress.New(egress.Options{
 		Decider: decider, Recorder: recorder, Ends: d.audit.Ends(), Identifier: d, Dialer: dialer, Observer: d.metrics, Logger: d.log, Now: d.Now,
+		MaxConns: proxyConns(),
 	})
 	if err != nil {
 		return nil, nil, err

@@ -165,3 +165,12 @@ func TestWatchSeesASwappedSymlink(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestConnectionsForALimit(t *testing.T) {
+	t.Parallel()
+	for files, want := range map[uint64]int{0: 16, 256: 16, 300: 16, 1024: 256, 65536: 21760, 1 << 40: 32768} {
+		if got := connsFor(files); got != want {
+			t.Errorf("%d descriptors: %d connections, want %d", files, got, want)
+		}
+	}
+}

@@ -72,7 +72,7 @@ var reasonTable = [reasonCount]reasonRow{
 	URLCGNAT:        {code: "url_cgnat", class: ClassURL, sentence: "The target is in the shared address space (carrier NAT)."},
 	URLMulticast:    {code: "url_multicast", class: ClassURL, sentence: "The target is a multicast address."},
 	URLReserved:     {code: "url_reserved", class: ClassURL, sentence: "The target is in a reserved or special-purpose range."},
-	URLEmbeddedV4:   {code: "url_embedded_v4", class: ClassURL, sentence: "The target is an IPv6 form that carries an IPv4 address that may not be reached."},
+	URLEmbeddedV4:   {code: "url_embedded_v4", class: ClassURL, always: true, sentence: "The target is an IPv6 form that carries an IPv4 address that may not be reached."},
 	URLInternal:     {code: "url_internal", class: ClassURL, sentence: "The name belongs to an internal or special-use domain, so it is not even looked up."},
 	URLRedirect:     {code: "url_redirect", class: ClassURL, sentence: "A redirect leads to a target that may not be reached."},
 	URLPinMismatch:  {code: "url_pin_mismatch", class: ClassURL, always: true, sentence: "The connection would not go to the address that was vetted."},

@@ -19,6 +19,7 @@ const (
 	defaultHalfClosed  = 5 * time.Minute
 	defaultMaxHead     = 64 << 10
 	defaultMaxActive   = 16384
+	defaultMaxConns    = 32768
 	defaultPoolSize    = 1024
 	defaultPoolPerKey  = 128
 	// expectTimeout is how long an origin may think about "Expect:
@@ -122,6 +123,7 @@ type Options struct {
 	HalfClosed  time.Duration // for silence in a tunnel of which one side has ended; zero: 5 min
 	MaxHead     int           // size of a request head in bytes; zero: 64 KiB
 	MaxActive   int           // requests and tunnels at a time; zero: 16384
+	MaxConns    int           // client connections at a time, idle ones too; zero: 32768
 	PoolSize    int           // idle connections to origins, in all; zero: 1024
 	PoolPerKey  int           // of those, for one identity and endpoint; zero: 128
 }
@@ -139,7 +141,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("egress: no dialer")
 	case o.HeadTimeout < 0 || o.IdleTimeout < 0 || o.PoolIdle < 0 || o.HalfClosed < 0:
 		return o, errors.New("egress: times cannot be negative")
-	case o.MaxHead < 0 || o.MaxActive < 0 || o.PoolSize < 0 || o.PoolPerKey < 0:
+	case o.MaxHead < 0 || o.MaxActive < 0 || o.MaxConns < 0 || o.PoolSize < 0 || o.PoolPerKey < 0:
 		return o, errors.New("egress: limits cannot be negative")
 	case !isName(o.Name):
 		return o, errors.New("egress: the name for Via may hold letters, digits and hyphens only")
@@ -159,6 +161,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.HalfClosed = cmp.Or(o.HalfClosed, defaultHalfClosed)
 	o.MaxHead = cmp.Or(o.MaxHead, defaultMaxHead)
 	o.MaxActive = cmp.Or(o.MaxActive, defaultMaxActive)
+	o.MaxConns = cmp.Or(o.MaxConns, defaultMaxConns)
 	o.PoolSize = cmp.Or(o.PoolSize, defaultPoolSize)
 	o.PoolPerKey = cmp.Or(o.PoolPerKey, defaultPoolPerKey)
 	return o, nil

@@ -183,21 +183,38 @@ type listener struct {
 	p *Proxy
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. A connection over the limit is closed at
+// once: it must not take descriptors that the other listeners of the process
+// need.
 func (l *listener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	c := &clientConn{Conn: conn, p: l.p}
-	l.p.mu.Lock()
-	defer l.p.mu.Unlock()
-	if l.p.closed {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &clientConn{Conn: conn, p: l.p}
+		switch kept, closed := l.p.keep(c); {
+		case kept:
+			return c, nil
+		case closed:
+			_ = conn.Close()
+			return nil, net.ErrClosed
+		}
 		_ = conn.Close()
-		return nil, net.ErrClosed
+		l.p.o.Observer.EgressConnection(ModeHTTP, ResultLimit)
 	}
-	l.p.conns[c] = struct{}{}
-	return c, nil
+}
+
+// keep looks after a client connection, unless there are too many or the proxy
+// is closed.
+func (p *Proxy) keep(c *clientConn) (kept, closed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.conns) >= p.o.MaxConns {
+		return false, p.closed
+	}
+	p.conns[c] = struct{}{}
+	return true, false
 }
 
 // elapsed is the time since start.

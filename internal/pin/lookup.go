@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxAddrs is how many addresses of an answer are kept, IPv4 first. The
-	// rest is neither judged nor dialled.
-	maxAddrs = 64
+	// maxAddrs is how many addresses an answer may have. All of them are kept,
+	// IPv4 first, so that all are judged; an answer with more is refused.
+	maxAddrs = 512
 	// maxWait is how long the second address family is waited for once the
 	// first has answered.
 	maxWait = 500 * time.Millisecond
@@ -159,7 +159,11 @@ func merge(a, b half, now time.Time) (Answer, error) {
 			ttl = min(ttl, halfTTL)
 		}
 	}
-	out.Addrs = unique(out.Addrs, maxAddrs)
+	if out.Addrs = unique(out.Addrs); len(out.Addrs) > maxAddrs {
+		err := fail(KindMalformed, "more than %d addresses", maxAddrs)
+		err.Chain = chain
+		return Answer{}, err
+	}
 	out.Chain = chain
 	out.Expires = now.Add(ttl)
 	return out, nil

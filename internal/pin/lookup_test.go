@@ -52,10 +52,10 @@ func TestLookupFinds(t *testing.T) {
 			name: "duplicates are removed",
 			a:    dnstest.Reply{Addrs: []string{"192.0.2.1", "192.0.2.1"}}, want: []string{"192.0.2.1"},
 		},
-		{name: "64 addresses are kept", a: dnstest.Reply{Addrs: manyAddrs(64)}, want: manyAddrs(64)},
 		{
-			name: "the 65th is dropped", a: dnstest.Reply{Addrs: manyAddrs(65), Delay: 20 * time.Millisecond},
-			aaaa: dnstest.Reply{Addrs: []string{"::1"}}, want: manyAddrs(64),
+			name: "512 addresses are kept, and so all of them are judged",
+			a:    dnstest.Reply{Addrs: manyAddrs(511), Truncate: true},
+			aaaa: dnstest.Reply{Addrs: []string{"::1"}}, want: append(manyAddrs(511), "::1"),
 		},
 		{
 			name: "a chain is followed inside the answer, and told",
@@ -215,6 +215,7 @@ func TestLookupFails(t *testing.T) {
 			kind: pin.KindMalformed,
 		},
 		{name: "an alias of an address", a: dnstest.Reply{CNAME: []string{"127.0.0.1"}, Addrs: found.Addrs}, kind: pin.KindMalformed},
+		{name: "more addresses than can be judged", a: dnstest.Reply{Addrs: manyAddrs(513), Truncate: true}, kind: pin.KindMalformed},
 		{name: "an alias of the root", a: dnstest.Reply{CNAME: []string{"."}, Addrs: found.Addrs}, kind: pin.KindMalformed},
 		{name: "an alias with an escaped dot", a: dnstest.Reply{CNAME: []string{`a\.b.example.net`}, Addrs: found.Addrs}, kind: pin.KindMalformed},
 		{

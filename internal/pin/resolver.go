@@ -62,7 +62,7 @@ type Options struct {
 // Answer is all that a name resolved to. Its slices are shared with the pin
 // table and must not be changed.
 type Answer struct {
-	Addrs   []netip.Addr // at least one, without duplicates, at most 64
+	Addrs   []netip.Addr // at least one, without duplicates, at most 512
 	Chain   []string     // every alias behind the name, canonical, without the name itself
 	Expires time.Time    // not to be used for requests that begin later; past for a TTL of zero
 }
@@ -125,7 +125,7 @@ func staticHosts(hosts map[string][]netip.Addr) (map[string][]netip.Addr, error)
 				return nil, fmt.Errorf("pin: static host %q: address %q: write an IP address without a zone", text, a)
 			}
 		}
-		out[name] = unique(addrs, len(addrs))
+		out[name] = unique(addrs)
 	}
 	return out, nil
 }
@@ -220,14 +220,10 @@ func (r *Resolver) observe(qtype uint16, err *DNSError) {
 	r.observer.DNSQuery(dns.TypeToString[qtype], result)
 }
 
-// unique returns the first limit different addresses of addrs, in a slice of
-// its own.
-func unique(addrs []netip.Addr, limit int) []netip.Addr {
-	out := make([]netip.Addr, 0, min(len(addrs), limit))
+// unique returns addrs without duplicates, in a slice of its own.
+func unique(addrs []netip.Addr) []netip.Addr {
+	out := make([]netip.Addr, 0, len(addrs))
 	for _, a := range addrs {
-		if len(out) == limit {
-			break
-		}
 		if !slices.Contains(out, a) {
 			out = append(out, a)
 		}
