@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -107,16 +108,21 @@ func (w *walk) optional(word *syntax.Word) {
 // paramOperator judges the operator of ${x op word}.
 func (w *walk) paramOperator(p *syntax.ParamExp) {
 	w.optional(p.Exp.Word)
-	switch p.Exp.Op {
-	case syntax.OtherParamOps:
-		// ${x@P} expands the value like a prompt, which runs what it holds.
-		if op := p.Exp.Word.Lit(); len(op) != 1 || !strings.Contains("UuLQEAKak", op) {
-			w.refuse(decision.CommandUnresolvable, p.Pos(), w.source(p))
-		}
-	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+	if setsDefault(p.Exp) {
 		w.setsVariable(p.Param.Value, p.Pos())
-	default: // the others only choose or cut text
 	}
+	if p.Exp.Op != syntax.OtherParamOps { // the others only choose or cut text
+		return
+	}
+	// ${x@P} expands the value like a prompt, which runs what it holds.
+	if p.Exp.Word == nil || len(p.Exp.Word.Lit()) != 1 || !strings.Contains("UuLQEAKak", p.Exp.Word.Lit()) {
+		w.refuse(decision.CommandUnresolvable, p.Pos(), w.source(p))
+	}
+}
+
+// setsDefault reports ${x=word} and ${x:=word}.
+func setsDefault(e *syntax.Expansion) bool {
+	return e.Op == syntax.AssignUnset || e.Op == syntax.AssignUnsetOrNull
 }
 
 // subscriptAll returns "@" or "*" for the subscript of all elements.
@@ -187,13 +193,10 @@ func (w *walk) binaryArithm(x *syntax.BinaryArithm) {
 }
 
 func assigns(op syntax.BinAritOperator) bool {
-	switch op {
-	case syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn,
-		syntax.AndAssgn, syntax.OrAssgn, syntax.XorAssgn, syntax.ShlAssgn, syntax.ShrAssgn:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]syntax.BinAritOperator{
+		syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn,
+		syntax.AndAssgn, syntax.OrAssgn, syntax.XorAssgn, syntax.ShlAssgn, syntax.ShrAssgn,
+	}, op)
 }
 
 func (w *walk) arithmOperator(x *syntax.BinaryArithm, left bool) {
@@ -268,11 +271,11 @@ func (w *walk) testExpr(x syntax.TestExpr) {
 	case *syntax.BinaryTest:
 		w.testExpr(x.X)
 		w.testExpr(x.Y)
-		switch x.Op {
-		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+		if slices.Contains([]syntax.BinTestOperator{
+			syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr,
+		}, x.Op) { // the others compare text or files
 			w.numericTest(x.X)
 			w.numericTest(x.Y)
-		default: // the others compare text or files
 		}
 	case *syntax.Word:
 		w.eval(x)

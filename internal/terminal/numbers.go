@@ -83,7 +83,7 @@ func (t *textual) see(w *walk, n syntax.Node) {
 			t.names[loop.Name.Value] = true
 		}
 	case *syntax.ParamExp:
-		if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+		if n.Param != nil && n.Exp != nil && setsDefault(n.Exp) {
 			t.names[n.Param.Value] = true
 		}
 	case *syntax.CallExpr:

@@ -23,39 +23,37 @@ func (w *walk) redirect(r *syntax.Redirect, in stdin) stdin {
 	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" { // {name}> sets a variable
 		w.refuse(decision.CommandRedirect, r.Pos(), w.source(r))
 	}
-	fd0 := r.N == nil || r.N.Value == "0"
-	switch r.Op {
-	case syntax.Hdoc, syntax.DashHdoc:
-		text := w.hereDocument(r)
-		if fd0 {
-			return text
-		}
-		return in
-	case syntax.WordHdoc:
+	var text stdin // what descriptor 0 is when it is the one redirected
+	reads := true
+	if isHeredoc(r) {
+		text = w.hereDocument(r)
+	} else if r.Op == syntax.WordHdoc {
 		a := w.eval(r.Word)
-		if fd0 {
-			return stdin{text: a.text, known: a.known}
-		}
-		return in
-	case syntax.RdrIn:
-		w.reads(r)
-		if fd0 {
-			return stdin{piped: true}
-		}
-	case syntax.DplIn, syntax.DplOut:
-		w.duplicates(r)
-		if fd0 && r.Op == syntax.DplIn {
-			return stdin{piped: true}
-		}
-	case syntax.RdrInOut:
-		w.writes(r)
-		if fd0 {
-			return stdin{piped: true}
-		}
-	default:
-		w.writes(r)
+		text = stdin{text: a.text, known: a.known}
+	} else {
+		text, reads = stdin{piped: true}, w.opens(r)
+	}
+	if reads && (r.N == nil || r.N.Value == "0") {
+		return text
 	}
 	return in
+}
+
+func isHeredoc(r *syntax.Redirect) bool { return r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc }
+
+// opens judges the redirections that open or duplicate a file; reads says that
+// without a number they change standard input.
+func (w *walk) opens(r *syntax.Redirect) (reads bool) {
+	if r.Op == syntax.RdrIn {
+		w.reads(r)
+		return true
+	}
+	if r.Op == syntax.DplIn || r.Op == syntax.DplOut {
+		w.duplicates(r)
+		return r.Op == syntax.DplIn
+	}
+	w.writes(r)
+	return r.Op == syntax.RdrInOut || r.N != nil
 }
 
 // hereDocument judges the body of a here-document, which the shell expands
