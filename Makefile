@@ -30,7 +30,7 @@ fuzz: ## each fuzz target for FUZZTIME
 	  targets=$$(go test -list '^Fuzz' ./$$pkg) || { echo "$$targets"; exit 1; }; \
 	  for target in $$(echo "$$targets" | grep '^Fuzz' || true); do \
 	    echo "== $$pkg $$target"; \
-	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$pkg; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$$pkg; \
 	  done; \
 	done
 

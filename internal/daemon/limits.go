@@ -28,5 +28,5 @@ func connsFor(files uint64) int {
 	if files <= reservedFiles {
 		return minConns
 	}
-	return int(min(max((files-reservedFiles)/filesPerConn, minConns), maxConns)) //nolint:gosec // bounded
+	return int(min(max((files-reservedFiles)/filesPerConn, minConns), maxConns))
 }

@@ -161,7 +161,7 @@ func (w *walk) testBuiltin(c *command, args []arg) {
 		case a.number:
 		case a.many:
 			w.unclear(c)
-		case a.known && (a.text == "-v" || a.text == "-R") && next != nil && !(next.known && syntax.ValidName(next.text)):
+		case a.known && (a.text == "-v" || a.text == "-R") && next != nil && (!next.known || !syntax.ValidName(next.text)):
 			w.unclear(c)
 		case a.unknownOption() && next != nil && !next.number && (!next.known || strings.Contains(next.text, "[")):
 			w.unclear(c)

@@ -187,8 +187,8 @@ func (w *walk) binaryArithm(x *syntax.BinaryArithm) {
 		}
 		spine, x = append(spine, left), left
 	}
-	for i := len(spine) - 1; i >= 0; i-- {
-		w.arithmOperator(spine[i], i == len(spine)-1)
+	for i, s := range slices.Backward(spine) {
+		w.arithmOperator(s, i == len(spine)-1)
 	}
 }
 
@@ -311,7 +311,7 @@ func constant(s string) bool {
 	}
 	for i := range len(s) {
 		c := s[i]
-		if !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '#' || c == '@' || c == '_') {
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') && c != '#' && c != '@' && c != '_' {
 			return false
 		}
 	}

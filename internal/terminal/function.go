@@ -53,7 +53,7 @@ func (w *walk) funcDecl(f *syntax.FuncDecl) {
 func (w *walk) shadows(name string) bool {
 	for i := range len(name) {
 		c := name[i]
-		if !(c == '_' || c == '-' || c|0x20 >= 'a' && c|0x20 <= 'z' || i > 0 && c >= '0' && c <= '9') {
+		if c != '_' && c != '-' && (c|0x20 < 'a' || c|0x20 > 'z') && (i <= 0 || c < '0' || c > '9') {
 			return true
 		}
 	}

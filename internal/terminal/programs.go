@@ -271,7 +271,7 @@ func (p *program) longOption(args []arg, i int, h *hazard) (used int, script boo
 		return p.scriptOption(args, i, "", h), true
 	}
 	unread := (p.script != nil || p.code) && !strings.Contains(p.flags, " "+name+" ") &&
-		!(has && (p.script == nil || strings.Contains(p.flags, " "+name+"= ")))
+		(!has || p.script != nil && !strings.Contains(p.flags, " "+name+"= "))
 	if strings.Contains(p.long, " "+name) || unread {
 		h.add(args[i].String(), min(i+1, len(args)-1))
 	}

@@ -247,7 +247,7 @@ func (a *awkProgramText) word() {
 	start := a.at
 	for a.at < len(a.text) {
 		c := a.text[a.at]
-		if c != '_' && !(c|0x20 >= 'a' && c|0x20 <= 'z') && !(c >= '0' && c <= '9') {
+		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') {
 			break
 		}
 		a.at++

@@ -126,7 +126,7 @@ func (w *walk) code(text string, at syntax.Pos, in stdin, kind dialect, shared b
 	w.frame = frame{text: text, nested: outer.nested + 1, shared: shared, kind: kind}
 	w.line, w.col = outer.line, outer.col
 	if outer.nested == 0 {
-		w.line, w.col = int(at.Line()), int(at.Col()) //nolint:gosec // bounded by maxBytes
+		w.line, w.col = int(at.Line()), int(at.Col())
 	}
 	if shared {
 		w.functions, w.inFunction = outer.functions, outer.inFunction
@@ -248,7 +248,7 @@ func (w *walk) shellOptions(c *command) (rest []arg, fromCode, fromStdin, ok boo
 						return nil, false, false, false
 					}
 					args = args[1:]
-				case strings.IndexByte(shellFlags, f) < 0 && !(f == 'k' && !w.strict),
+				case strings.IndexByte(shellFlags, f) < 0 && (f != 'k' || w.strict),
 					w.strict && strings.IndexByte(unsafeFlags, f) >= 0:
 					return nil, false, false, false
 				}

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -102,7 +103,7 @@ func (w *walk) place(at syntax.Pos) (line, col int) {
 	if w.nested > 0 || !at.IsValid() {
 		return w.line, w.col
 	}
-	return int(at.Line()), int(at.Col()) //nolint:gosec // bounded by maxBytes
+	return int(at.Line()), int(at.Col())
 }
 
 // source returns the text of a node.
@@ -257,8 +258,8 @@ func (w *walk) binary(c *syntax.BinaryCmd, in stdin) {
 	pipe := func(op syntax.BinCmdOperator) bool { return op == syntax.Pipe || op == syntax.PipeAll }
 	kept := len(w.numbers)
 	w.stmt(spine[len(spine)-1].X, in)
-	for i := len(spine) - 1; i >= 0; i-- {
-		b := spine[i]
+	for _, b := range slices.Backward(spine) {
+
 		if pipe(b.Op) {
 			w.numbers = w.numbers[:kept]
 			w.pipeEnd(b.Y)
