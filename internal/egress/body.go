@@ -164,10 +164,12 @@ func (b *upgradedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. The bytes are counted before they leave: the
+// origin's answer to them may end the WebSocket before this goroutine runs on.
 func (b *upgradedBody) Write(p []byte) (int, error) {
+	b.sent.Add(int64(len(p)))
 	n, err := b.rw.Write(p)
-	b.sent.Add(int64(n))
+	b.sent.Add(int64(n - len(p)))
 	return n, err
 }
 
