@@ -112,16 +112,29 @@ func (a *Agent) narrow(f *decision.Facts) (n narrowing, v Verdict, ok bool) {
 // must not be nil. Names are exact. The first layer that takes the tool away
 // names the reason.
 func (a *Agent) Decide(tool string, f *decision.Facts) Verdict {
+	v, _ := a.DecideTool(tool, f)
+	return v
+}
+
+// DecideTool is Decide, and returns the tool too where it is registered, so that
+// who needs both looks it up once.
+func (a *Agent) DecideTool(tool string, f *decision.Facts) (Verdict, *Tool) {
 	if a == nil {
-		return Verdict{}
+		return Verdict{}, nil
 	}
 	n, v, ok := a.narrow(f)
 	if !ok {
-		return v
+		return v, nil
 	}
 	if i, registered := a.reg.index[tool]; registered {
-		return a.registered(i, &n)
+		return a.registered(i, &n), &a.reg.tools[i]
 	}
+	return a.other(tool, &n), nil
+}
+
+// other answers for a name that is not registered: a denied name, a declared
+// HTTP tool, a tool of an MCP server, or none of these.
+func (a *Agent) other(tool string, n *narrowing) Verdict {
 	if p, denied := a.deniedName(tool); denied {
 		return p.verdict
 	}
@@ -132,9 +145,9 @@ func (a *Agent) Decide(tool string, f *decision.Facts) Verdict {
 		return v
 	}
 	if id, name, ok := mcpName(tool); ok {
-		return a.mcpTool(id, name, &n)
+		return a.mcpTool(id, name, n)
 	}
-	v = a.unregistered
+	v := a.unregistered
 	v.Detail = tool
 	return v
 }

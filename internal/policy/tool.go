@@ -12,17 +12,17 @@ import (
 // first, then the guards under them. The reason of an allowed call is that of
 // the tool layer (contracts, section 7).
 func (s *Snapshot) tool(ctx context.Context, a *agent, req *decision.Request) decision.Decision {
-	d := settle(a, a.Decide(req.Resource.ID, &req.Facts))
+	v, meta := a.DecideTool(req.Resource.ID, &req.Facts)
+	d := settle(a, v)
 	if !d.Allowed() {
 		return d
 	}
-	meta, registered := a.Tool(req.Resource.ID)
 	if req.Arguments != nil {
 		if v := a.CheckArguments(req.Resource.ID, &req.Facts, req.Arguments, s.inventory); !v.Reason.Allows() {
 			d = stricter(d, settle(a, v))
 		}
 	}
-	if !registered || !d.Allowed() {
+	if meta == nil || !d.Allowed() {
 		return d
 	}
 	if meta.CommandArg != "" {

@@ -65,14 +65,14 @@ type answer struct {
 	}
 }
 
-// evaluate asks the decision API.
-func evaluate(t testing.TB, s *rig.Sidecar, question object) answer {
+// post asks the decision API and returns its answer.
+func post(t testing.TB, s *rig.Sidecar, path string, question object) []byte {
 	t.Helper()
 	body, err := json.Marshal(question)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequest(http.MethodPost, "http://"+s.Addrs["api"]+"/access/v1/evaluation", bytes.NewReader(body))
+	req, err := http.NewRequest(http.MethodPost, "http://"+s.Addrs["api"]+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +83,19 @@ func evaluate(t testing.TB, s *rig.Sidecar, question object) answer {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("status %d: %v: %s", res.StatusCode, err, text)
+	}
+	return text
+}
+
+// evaluate asks one question.
+func evaluate(t testing.TB, s *rig.Sidecar, question object) answer {
+	t.Helper()
 	var a answer
-	if err := json.NewDecoder(res.Body).Decode(&a); err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("status %d: %v", res.StatusCode, err)
+	if err := json.Unmarshal(post(t, s, "/access/v1/evaluation", question), &a); err != nil {
+		t.Fatal(err)
 	}
 	return a
 }

@@ -1,10 +1,7 @@
 package e2e_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -46,24 +43,7 @@ func scrape(t *testing.T, s *rig.Sidecar) int {
 // batch sends many questions as one AuthZEN batch.
 func batch(t *testing.T, s *rig.Sidecar, questions []object) {
 	t.Helper()
-	body, err := json.Marshal(object{"evaluations": questions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	req, err := http.NewRequest(http.MethodPost, "http://"+s.Addrs["api"]+"/access/v1/evaluations", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+s.Token)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		t.Fatalf("status %d", res.StatusCode)
-	}
+	post(t, s, "/access/v1/evaluations", object{"evaluations": questions})
 }
 
 // TestLabelsStayBounded: whatever callers invent, the number of series stays.
