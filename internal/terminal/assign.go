@@ -120,13 +120,17 @@ type declaration struct {
 	*walk
 	variant         string
 	exported, assoc bool
+	array           bool // -a or -A: a value in parentheses is expanded once more
 }
 
 // word judges an option, NAME, or NAME=value that the parser did not take apart.
 func (d *declaration) word(a *arg, at syntax.Pos) {
 	if strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") {
 		d.exported = d.exported || strings.Contains(a.text, "x")
-		d.assoc = d.assoc || strings.Contains(a.text, "A")
+		d.array = d.array || strings.ContainsAny(a.text, "aA")
+		// Only here is it sure that the attribute is set now, on this variable.
+		sure := d.variant == "declare" || d.variant == "typeset" || d.variant == "local" && d.inFunction != nil
+		d.assoc = d.assoc || sure && a.is("-A")
 		d.declareOption(d.variant, a, at)
 		return
 	}
@@ -135,7 +139,21 @@ func (d *declaration) word(a *arg, at syntax.Pos) {
 		d.refuse(decision.CommandUnresolvable, at, d.variant+" "+a.String())
 		return
 	}
+	if has {
+		_, value, _ := strings.Cut(a.text, "=")
+		d.compound(name, value, a.known, at)
+	}
 	d.exports(name, d.exported, has, a.known, at)
+}
+
+// compound refuses a value that bash may read as a list of words, which it
+// expands once more: one in parentheses, or an unknown one, for what is an
+// array.
+func (d *declaration) compound(name, value string, known bool, at syntax.Pos) {
+	isArray := d.array || strings.Contains(d.text, name+"=(")
+	if strings.HasPrefix(value, "(") || !known && isArray {
+		d.refuse(decision.CommandUnresolvable, at, d.variant+" "+name+"=…")
+	}
 }
 
 // assign judges NAME and NAME=value.
@@ -148,6 +166,9 @@ func (d *declaration) assign(a *syntax.Assign) arg {
 	if !a.Naked {
 		value := d.assigned(a)
 		out = arg{text: name + "=" + value.text, known: value.known}
+		if a.Array == nil {
+			d.compound(name, value.text, value.known, a.Pos())
+		}
 		if a.Value != nil && a.Index == nil && !a.Append && d.everNumber(name) {
 			d.numbers = append(d.numbers, name)
 		}

@@ -76,7 +76,12 @@ func (w *walk) commandSubst(c *syntax.CmdSubst) {
 // parameter judges ${…} (Bash Reference Manual, section 3.5.3): what it
 // evaluates beside the value itself.
 func (w *walk) parameter(p *syntax.ParamExp) {
-	if p.Excl && p.Names == 0 && (p.Index == nil || subscriptAll(p.Index) == "") {
+	if w.quotesDiffer(p) {
+		w.deny(decision.CommandUnparseable, p.Pos(), w.source(p), nil)
+		return
+	}
+	operator := p.Exp != nil || p.Slice != nil || p.Repl != nil
+	if p.Excl && p.Names == 0 && (operator || p.Index == nil || subscriptAll(p.Index) == "") {
 		w.refuse(decision.CommandUnresolvable, p.Pos(), w.source(p))
 	}
 	if p.NestedParam != nil || p.Flags != nil || p.IsSet || p.Width || len(p.Modifiers) > 0 || p.Param == nil {
@@ -86,6 +91,8 @@ func (w *walk) parameter(p *syntax.ParamExp) {
 	if p.Index != nil {
 		w.subscript(p.Param.Value, p.Index)
 	}
+	kept := len(w.numbers) // what an operator sets, it may not set at all
+	defer func() { w.numbers = w.numbers[:kept] }()
 	if p.Slice != nil {
 		w.arithm(p.Slice.Offset)
 		w.arithm(p.Slice.Length)
@@ -97,6 +104,14 @@ func (w *walk) parameter(p *syntax.ParamExp) {
 	if p.Exp != nil {
 		w.paramOperator(p)
 	}
+}
+
+// quotesDiffer reports a single quote in front of an expansion inside ${…}: in
+// double quotes and here-documents bash takes the quote for a character and
+// expands what follows, and the parser takes it for text.
+func (w *walk) quotesDiffer(p *syntax.ParamExp) bool {
+	_, rest, found := strings.Cut(w.source(p), "'")
+	return found && strings.ContainsAny(rest, "$`")
 }
 
 func (w *walk) optional(word *syntax.Word) {

@@ -141,7 +141,7 @@ func gitArguments(c *command, at int, h *hazard) {
 		a := &c.args[i]
 		last := min(i+1, len(c.args)-1)
 		switch {
-		case a.is("--"):
+		case a.is("--") && (i == at+1 || !c.args[i-1].mayBeOption()): // else it may be a value
 			return
 		case strings.HasPrefix(a.text, "ext::") || strings.HasPrefix(a.text, "fd::"):
 			h.add(a.String(), last)

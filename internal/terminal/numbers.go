@@ -29,7 +29,7 @@ func (w *walk) harmlessNumber(part syntax.WordPart) bool {
 func (w *walk) isNumber(part syntax.WordPart) bool {
 	switch p := part.(type) {
 	case *syntax.ArithmExp:
-		return true
+		return !strings.ContainsAny(w.source(p), "/%") // a division by zero assigns nothing
 	case *syntax.DblQuoted:
 		return len(p.Parts) == 1 && (w.isNumber(p.Parts[0]) || w.harmlessNumber(p.Parts[0]))
 	case *syntax.ParamExp:
@@ -41,7 +41,10 @@ func (w *walk) isNumber(part syntax.WordPart) bool {
 
 // isNumberName reports whether a variable has been set at this point, and is
 // only ever set to numbers.
-func (w *walk) isNumberName(name string) bool { return slices.Contains(w.numbers, name) }
+// In a code string nothing is known: the script around it may have set anything.
+func (w *walk) isNumberName(name string) bool {
+	return w.nested == 0 && slices.Contains(w.numbers, name)
+}
 
 // everNumber reports whether the text being judged sets a variable to nothing
 // but numbers, as far as that can be seen. Code strings and commands that set

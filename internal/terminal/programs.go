@@ -153,7 +153,8 @@ func (p *program) inspect(c *command, h *hazard) {
 		case operand && p.stops:
 			i = len(c.args)
 		case a.is("--"):
-			ended = true
+			// Behind an option it may be that option's value.
+			ended = i == 1 || !c.args[i-1].mayBeOption()
 		case a.unknownOption() && !p.knownPrefix(a):
 			h.unclear(a)
 		case p.word(a.text):
@@ -307,5 +308,8 @@ func (w *walk) innerCommand(c *command, args []arg) {
 		w.deny(decision.CommandUnresolvable, c.at, w.shown(c), nil)
 		return
 	}
-	w.run(&command{args: args, at: c.at, in: c.in})
+	defer w.leave()
+	if w.enter(c.at) {
+		w.run(&command{args: args, at: c.at, in: c.in})
+	}
 }

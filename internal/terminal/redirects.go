@@ -23,6 +23,9 @@ func (w *walk) redirect(r *syntax.Redirect, in stdin) stdin {
 	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" { // {name}> sets a variable
 		w.refuse(decision.CommandRedirect, r.Pos(), w.source(r))
 	}
+	if r.N != nil && len(r.N.Value) > 1 && r.N.Value[0] == '0' { // 00 is descriptor 0 too
+		w.deny(decision.CommandRedirect, r.Pos(), w.source(r), nil)
+	}
 	var text stdin // what descriptor 0 is when it is the one redirected
 	reads := true
 	if isHeredoc(r) {
@@ -50,7 +53,7 @@ func (w *walk) opens(r *syntax.Redirect) (reads bool) {
 	}
 	if r.Op == syntax.DplIn || r.Op == syntax.DplOut {
 		w.duplicates(r)
-		return r.Op == syntax.DplIn
+		return r.Op == syntax.DplIn || r.N != nil
 	}
 	w.writes(r)
 	return r.Op == syntax.RdrInOut || r.N != nil
@@ -66,6 +69,10 @@ func (w *walk) hereDocument(r *syntax.Redirect) stdin {
 	}
 	if r.Hdoc == nil {
 		return stdin{known: true}
+	}
+	if body := w.source(r.Hdoc); !quoted && strings.Contains(body, "\\\n") || endsEarly(body, r.Word, w.text) {
+		w.deny(decision.CommandUnparseable, r.Pos(), "a here-document whose end is read in two ways", nil)
+		return stdin{}
 	}
 	out := stdin{known: true}
 	var b strings.Builder
@@ -90,6 +97,20 @@ func (w *walk) hereDocument(r *syntax.Redirect) stdin {
 		out.text = strings.Join(lines, "")
 	}
 	return out
+}
+
+// endsEarly reports a line of a here-document that begins with the delimiter and
+// a closing parenthesis: inside $(…), bash ends the document there, the parser
+// does not. (Unquoted, bash also joins lines at a backslash before it looks for
+// the delimiter.)
+func endsEarly(body string, word *syntax.Word, text string) bool {
+	end := read(word, text).text
+	for line := range strings.Lines(body) {
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(line, "\t"), end); ok && strings.HasPrefix(strings.TrimLeft(rest, " \t"), ")") {
+			return true
+		}
+	}
+	return false
 }
 
 // delimiter reports whether the delimiter of a here-document is quoted, and

@@ -160,6 +160,9 @@ func (w *walk) stmt(s *syntax.Stmt, in stdin) {
 	if s.Coprocess || s.Disown {
 		w.deny(decision.CommandUnparseable, s.Pos(), "coprocess", nil)
 	}
+	if _, function := s.Cmd.(*syntax.FuncDecl); function && s.Background {
+		w.refuse(decision.CommandUnresolvable, s.Pos(), "a function that is defined in another process")
+	}
 	kept := len(w.numbers)
 	for _, r := range s.Redirs {
 		in = w.redirect(r, in)
