@@ -214,7 +214,7 @@ func freeSet(args []arg) bool {
 // printfBuiltin refuses printf -v, whose name is evaluated, and a first word
 // that may become that option.
 func (w *walk) printfBuiltin(c *command) {
-	if len(c.args) > 1 && (c.args[1].unknownOption() && len(c.args) > 2 || strings.HasPrefix(c.args[1].text, "-v")) {
+	if len(c.args) > 1 && (c.args[1].unknownOption() && (c.args[1].many || len(c.args) > 2) || strings.HasPrefix(c.args[1].text, "-v")) {
 		w.unclear(c)
 	}
 }

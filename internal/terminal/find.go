@@ -14,7 +14,11 @@ func (w *walk) findInner(c *command, h *hazard) {
 				end++
 			}
 			inner := make([]arg, 0, end-i)
-			for _, b := range c.args[i+1 : end] {
+			for j := i + 1; j < end; j++ {
+				b := c.args[j]
+				if !b.known && (b.many || b.text == "") { // it may be the ; or the {} that ends the command
+					h.unclear(&c.args[j])
+				}
 				inner = append(inner, filledIn(b, "{}", "./"))
 			}
 			w.innerCommand(c, inner)
@@ -40,11 +44,19 @@ func findValue(args []arg, i int) bool {
 	if args[i].many {
 		return false
 	}
-	switch args[i-1].text {
+	if i > 1 && findTakes(args[i-2].text) && args[i-2].known {
+		return false // the word before may itself be a value
+	}
+	return args[i-1].known && findTakes(args[i-1].text)
+}
+
+// findTakes reports the tests that take one word.
+func findTakes(test string) bool {
+	switch test {
 	case "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname",
 		"-newer", "-anewer", "-cnewer", "-samefile", "-type", "-user", "-group", "-perm", "-size", "-mtime", "-mmin",
 		"-ctime", "-cmin", "-atime", "-amin", "-maxdepth", "-mindepth", "-printf", "-fstype", "-inum", "-links":
-		return args[i-1].known
+		return true
 	}
 	return false
 }

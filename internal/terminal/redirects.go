@@ -67,10 +67,14 @@ func (w *walk) hereDocument(r *syntax.Redirect) stdin {
 		w.deny(decision.CommandUnparseable, r.Pos(), w.source(r.Word), nil)
 		return stdin{}
 	}
+	if !quoted && w.joinsLines(r) {
+		w.deny(decision.CommandUnparseable, r.Pos(), "a backslash at the end of a line in a here-document", nil)
+		return stdin{}
+	}
 	if r.Hdoc == nil {
 		return stdin{known: true}
 	}
-	if body := w.source(r.Hdoc); !quoted && strings.Contains(body, "\\\n") || endsEarly(body, r.Word, w.text) {
+	if endsEarly(w.source(r.Hdoc), r.Word, w.text) {
 		w.deny(decision.CommandUnparseable, r.Pos(), "a here-document whose end is read in two ways", nil)
 		return stdin{}
 	}
@@ -99,10 +103,31 @@ func (w *walk) hereDocument(r *syntax.Redirect) stdin {
 	return out
 }
 
+// joinsLines reports a line that ends in a backslash between an unquoted
+// here-document's operator and its delimiter: bash joins it with the next one
+// before it looks for the delimiter, the parser does not.
+func (w *walk) joinsLines(r *syntax.Redirect) bool {
+	from := int(r.Word.End().Offset()) //nolint:gosec // bounded by maxBytes
+	if from > len(w.text) {
+		return true
+	}
+	end := read(r.Word, w.text).text
+	_, body, _ := strings.Cut(w.text[from:], "\n")
+	for line := range strings.Lines(body) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasSuffix(line, `\`) {
+			return true
+		}
+		if strings.TrimLeft(line, "\t") == end {
+			return false
+		}
+	}
+	return false
+}
+
 // endsEarly reports a line of a here-document that begins with the delimiter and
 // a closing parenthesis: inside $(…), bash ends the document there, the parser
-// does not. (Unquoted, bash also joins lines at a backslash before it looks for
-// the delimiter.)
+// does not.
 func endsEarly(body string, word *syntax.Word, text string) bool {
 	end := read(word, text).text
 	for line := range strings.Lines(body) {

@@ -50,7 +50,8 @@ func (s *sedScript) command() bool {
 		return s.substitution(false)
 	case strings.IndexByte("aicb:t", c) >= 0: // text or a label, to the end of the line
 		line, rest, _ := strings.Cut(s.rest, "\n")
-		if strings.Contains(line, "\\") || c != 'a' && c != 'i' && c != 'c' && strings.ContainsAny(line, ";}") {
+		label := c == ':' || c == 'b' || c == 't' // GNU sed ends one at a blank
+		if strings.Contains(line, "\\") || label && strings.ContainsAny(strings.TrimSpace(line), ";} \t") {
 			return false
 		}
 		s.rest = rest
@@ -99,8 +100,8 @@ func (s *sedScript) upTo(end byte) bool {
 }
 
 // bracket returns the place of the ] that ends a bracket expression at the start
-// of s; -1 when there is none, or when end stands in it, since programs disagree on
-// whether that counts.
+// of s; -1 when there is none, or when end, a class or a backslash stands in it, since
+// programs disagree on what that means.
 func bracket(s string, end byte) int {
 	from := 1
 	if strings.HasPrefix(s[from:], "^") {
@@ -108,7 +109,7 @@ func bracket(s string, end byte) int {
 	}
 	from = min(from+1, len(s)) // a ] that comes first is a member
 	n := strings.IndexByte(s[from:], ']')
-	if n < 0 || strings.IndexByte(s[1:from+n], end) >= 0 {
+	if n < 0 || strings.IndexByte(s[1:from+n], end) >= 0 || strings.ContainsAny(s[1:from+n], "[\\") {
 		return -1
 	}
 	return from + n

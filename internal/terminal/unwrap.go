@@ -56,6 +56,9 @@ func (w *walk) wrapper(c *command, wr *wrapper) {
 		w.joined(c, u.command)
 	default:
 		inner := command{args: u.command, at: c.at, in: c.in, direct: c.direct && isBuiltinWrapper(name) && name != "exec", noFunctions: true}
+		if wr.more && u.replace != "" && countsLines(c.args[1:len(c.args)-len(u.command)]) {
+			w.refuse(decision.CommandUnresolvable, c.at, w.shown(c)) // which option wins is not told by the marker
+		}
 		if wr.more {
 			inner.args, inner.in = xargsWords(u.command, u.replace), stdin{piped: true}
 		}
@@ -105,6 +108,14 @@ func (w *walk) joined(c *command, words []arg) {
 		b.WriteString(words[i].text)
 	}
 	w.code(b.String(), c.at, c.in, posix, false)
+}
+
+// countsLines reports options of xargs that append words, whatever -I says.
+func countsLines(options []arg) bool {
+	return slices.ContainsFunc(options, func(a arg) bool {
+		return strings.HasPrefix(a.text, "--max-") ||
+			!strings.HasPrefix(a.text, "--") && strings.HasPrefix(a.text, "-") && strings.ContainsAny(a.text, "Lln")
+	})
 }
 
 // xargsWords returns the command that xargs builds: with words of standard

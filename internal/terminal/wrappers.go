@@ -105,7 +105,7 @@ var wrappers = map[string]*wrapper{
 	"flock":     {flags: "enosuxF", values: "wE", operands: 1, code: 'c', longCode: "command", permuted: true, own: true, long: " exclusive nonblock nb no-fork close shared unlock verbose timeout= wait= conflict-exit-code= "},
 	"xargs": {
 		flags: "0rtxpo", values: "adEILnPs", attached: "eil", own: true, more: true, alone: true,
-		long: " null no-run-if-empty verbose exit interactive open-tty arg-file= delimiter= eof max-lines max-args= max-procs= max-chars= show-limits process-slot-var= ",
+		long: " null no-run-if-empty verbose exit interactive open-tty arg-file= delimiter= eof max-lines max-args= max-procs= max-chars= show-limits ",
 	},
 	"busybox": {own: true},
 	"toybox":  {own: true},
