@@ -107,7 +107,7 @@ func (w *walk) hereDocument(r *syntax.Redirect) stdin {
 // here-document's operator and its delimiter: bash joins it with the next one
 // before it looks for the delimiter, the parser does not.
 func (w *walk) joinsLines(r *syntax.Redirect) bool {
-	from := int(r.Word.End().Offset()) //nolint:gosec // bounded by maxBytes
+	from := int(r.Word.End().Offset())
 	if from > len(w.text) {
 		return true
 	}
