@@ -38,19 +38,22 @@ func badConfig(err error) error {
 
 // factFlags are the facts of a run on the command line.
 type factFlags struct {
-	Stage      string   `placeholder:"S" help:"Stage (board column) that the task is in."`
-	TaskType   string   `placeholder:"T" help:"Type of the task."`
-	Job        string   `placeholder:"J" help:"Job that the agent runs."`
-	Repository string   `placeholder:"R" help:"Repository that the run is bound to."`
-	Planned    []string `placeholder:"TOOL" help:"Board tools that the subtask declared; an empty value declares none."`
-	Version    string   `name:"version" placeholder:"V" help:"Agent version to answer for; only the current one is kept yet."`
+	Stage      string  `placeholder:"S" help:"Stage (board column) that the task is in."`
+	TaskType   string  `placeholder:"T" help:"Type of the task."`
+	Job        string  `placeholder:"J" help:"Job that the agent runs."`
+	Repository string  `placeholder:"R" help:"Repository that the run is bound to."`
+	Planned    *string `placeholder:"TOOLS" help:"Board tools that the subtask declared, separated by commas; an empty value declares none."`
+	Version    string  `name:"version" placeholder:"V" help:"Agent version to answer for; only the current one is kept yet."`
 }
 
 // facts returns them as the decision point reads them.
 func (f factFlags) facts() decision.Facts {
 	facts := decision.Facts{Stage: f.Stage, TaskType: f.TaskType, Job: f.Job, Repository: f.Repository}
-	for _, p := range f.Planned {
-		facts.HasPlan = true
+	if f.Planned == nil {
+		return facts
+	}
+	facts.HasPlan = true // also where it is empty: a plan of nothing declares nothing
+	for p := range strings.SplitSeq(*f.Planned, ",") {
 		if p = strings.TrimSpace(p); p != "" {
 			facts.Planned = append(facts.Planned, p)
 		}
